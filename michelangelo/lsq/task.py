@@ -1,0 +1,163 @@
+"""What a task is: parameters, a generator, a solver that works from the text alone, and a scorer."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.parameters import Parameter, parameters_of, parse_parameters
+from michelangelo.lsq.randomness import Stream
+from michelangelo.lsq.score import Score
+from michelangelo.lsq.tokenizers import Tokenizer
+
+P = TypeVar("P")
+Messages = Sequence[Mapping[str, str]]
+
+
+class Scorable(Protocol):
+    """What a scorer needs to know of a question; instances and result rows both have it."""
+
+    @property
+    def answer(self) -> str: ...
+    @property
+    def view(self) -> str: ...
+    @property
+    def params(self) -> Mapping[str, Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A prompt taken apart by a solver, from its text alone.
+
+    Attributes:
+        setup: the part that states where things start, ``""`` where it is out of sight.
+        units: the context after it in order, each the smallest piece a reader may see or miss: a line, a turn, a
+            sentence.
+        query: the question.
+    """
+
+    setup: str
+    units: tuple[str, ...]
+    query: str
+
+
+class Solver(Protocol):
+    """Solves a task's prompts independently of its generator; the built-in readers are made of it."""
+
+    def recognises(self, messages: Messages) -> bool:
+        """Whether these messages are a prompt of this task."""
+        ...
+
+    def read(self, messages: Messages) -> Reading:
+        """Take a prompt apart."""
+        ...
+
+    def solve(self, reading: Reading) -> str:
+        """The answer from what is left in the reading; what can't be executed for lack of context is passed over."""
+        ...
+
+    def guess(self, reading: Reading, stream: Stream) -> str:
+        """A random reader's answer, as ``chance`` simulates it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """A chance rate by simulation.
+
+    Attributes:
+        mean: mean score of the random reader, 0 to 1.
+        low: lower end of the 95 % interval.
+        high: upper end of the 95 % interval.
+        draws: number of simulated questions.
+        label: what was simulated, e.g. ``"complexity 5"``.
+        published: the paper's figure, or ``None``.
+    """
+
+    mean: float
+    low: float
+    high: float
+    draws: int
+    label: str
+    published: float | None = None
+
+
+class Task(ABC, Generic[P]):
+    """Base of every task. A subclass in one file, decorated with ``@task("name")``, is all a new task needs.
+
+    Attributes:
+        name: set by the decorator.
+        title: name for people.
+        summary: one sentence: what must be inferred.
+        version: of the generator; raised whenever the bytes of an instance change.
+        scorer_version: raised whenever a score changes.
+        Params: dataclass whose fields are made with ``parameter``.
+        solver: the independent solver.
+        chance_note: why our chance rates are what they are, shown wherever they are.
+    """
+
+    name: str = ""
+    title: str
+    summary: str
+    version: str = "1"
+    scorer_version: str = "1"
+    Params: type[P]
+    solver: Solver
+    chance_note: str = ""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The declared parameters."""
+        return parameters_of(self.Params)
+
+    def params(self, **values: Any) -> P:
+        """Checked parameters.
+
+        Raises:
+            UserError: unknown name or unfit value.
+        """
+        return parse_parameters(self.Params, values)
+
+    def generate(self, *, tokens: int, seed: int, tokenizer: Tokenizer, **values: Any) -> Instance:
+        """One instance of at most ``tokens`` tokens.
+
+        Raises:
+            UserError: unknown or unfit parameters, or what they ask for can't be built.
+            TooShortError: ``tokens`` is below the smallest feasible length, which the error names.
+        """
+        return self.build(self.params(**values), tokens=tokens, seed=seed, tokenizer=tokenizer)
+
+    @abstractmethod
+    def build(self, params: P, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
+        """As ``generate``, from checked parameters."""
+
+    @abstractmethod
+    def smallest(self, params: P, *, seed: int, tokenizer: Tokenizer) -> int:
+        """The smallest length, in tokens, from which on every length can be met."""
+
+    @abstractmethod
+    def score(self, question: Scorable, response: str) -> Score:
+        """Judge a reply; never evaluates it."""
+
+    @abstractmethod
+    def prove(self, instance: Instance) -> list[str]:
+        """Re-prove certificate and answer with the independent solver; what fails, one sentence each."""
+
+    @abstractmethod
+    def chance(self, params: P, *, draws: int, seed: int) -> list[Chance]:
+        """Chance rates of a random reader, by simulation."""
+
+    def filler_label(self, params: Mapping[str, Any]) -> str:
+        """How a result row names the filler."""
+        return str(params.get("filler", ""))
+
+    def resolved(self, params: P) -> dict[str, Any]:
+        """Parameters as JSON values."""
+        return asdict(params)  # type: ignore[call-overload,no-any-return]
+
+    def chisel(self, instance: Instance) -> list[tuple[str, str]]:
+        """The relevant updates in order, each with the latent structure's state after it, as text for people."""
+        return [(instance.text(s), "") for s in instance.segments.of_kind("relevant")]

@@ -1,0 +1,270 @@
+"""Latent List: follow a Python list through a long session of operations, most of which cancel out.
+
+After section 2.1 of "Michelangelo: Long Context Evaluations Beyond Haystacks via Latent Structure Queries"
+(arXiv 2409.12640). Latent structure: a Python list. Relevant updates: list operations that change it for good.
+Filler: prints, double reverses and blocks that cancel out. View: print, sum, min, max or len of a slice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from michelangelo.errors import UserError
+from michelangelo.lsq.assembly import Assembly, Body, check_depths, draw_depths
+from michelangelo.lsq.instance import KINDS, Certificate, Instance, Segments
+from michelangelo.lsq.parameters import parameter
+from michelangelo.lsq.randomness import Stream
+from michelangelo.lsq.registry import task
+from michelangelo.lsq.score import Score
+from michelangelo.lsq.task import Chance, Scorable, Task
+from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.tasks.latent_list import chance as chances
+from michelangelo.tasks.latent_list import operations as ops
+from michelangelo.tasks.latent_list import prompt
+from michelangelo.tasks.latent_list.filler import STRATEGIES, ListFiller, parse_weights, weights_of
+from michelangelo.tasks.latent_list.program import (
+    RELEVANCE,
+    Program,
+    answer_or_impossible,
+    draw_program,
+)
+from michelangelo.tasks.latent_list.proof import prove
+from michelangelo.tasks.latent_list.scorer import score_reply
+from michelangelo.tasks.latent_list.solver import ListSolver, follow
+
+LEVELS = (1, 5, 20)
+"""The complexities of the standard set, mixed evenly."""
+
+PAPER_CHANCE = {1: 0.169, 20: 0.085}
+PAPER_CHANCE_OVERALL = 0.122
+
+
+@dataclass(frozen=True)
+class LatentListParams:
+    """Parameters of Latent List; ``None`` means mixed evenly, drawn from the seed."""
+
+    complexity: int | None = parameter(
+        None, "Number of relevant operations.", type=int, low=1, high=200, drawn="1, 5 or 20"
+    )
+    view: str | None = parameter(
+        None, "What the last line asks of a slice.", type=str, choices=ops.VIEWS, drawn=", ".join(ops.VIEWS)
+    )
+    relevance: str = parameter(
+        "state",
+        "What makes each operation relevant: left out, it changes the final list (state) or the answer (answer); "
+        "uniform takes operations as they come.",
+        choices=RELEVANCE,
+    )
+    filler: str = parameter(
+        "print:1,reverse:1,cancel:1",
+        "Filler strategies and their weights, such as cancel, or print:2,cancel:1.",
+        check=parse_weights,
+    )
+    depth: str = parameter(
+        "uniform",
+        "Where relevant operations stand: uniform, front, middle, back, or depths from 0 to 1 such as 0.1,0.5.",
+        check=check_depths,
+    )
+    demonstrations: int = parameter(3, "Worked examples before the session.", low=0, high=5)
+    shared_prefix: bool = parameter(
+        False, "The same worked examples in every instance, so that a provider's prefix cache can be used on purpose."
+    )
+
+
+@task("latent_list")
+class LatentList(Task[LatentListParams]):
+    """The task; see ``michelangelo.lsq.Task``."""
+
+    title = "Latent List"
+    summary = "Follow a Python list through a long session of operations, most of which cancel out."
+    Params = LatentListParams
+    solver = ListSolver()
+    chance_note = chances.NOTE
+
+    def build(self, params: LatentListParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
+        """See ``Task.build``."""
+        params = _drawn(params, seed)
+        program = self._program(params, seed)
+        parts = prompt.head_parts(self._examples(params, seed, tokens, tokenizer))
+        assembly = self._assembly(params, program, parts, seed, tokens, tokenizer)
+        body = assembly.fill(tokens, Stream("latent_list", self.version, seed, "layout", tokens))
+        tail = prompt.query_line(program)
+        messages = ({"role": "user", "content": body.whole},)
+        full = self.solver.solve(self.solver.read(messages))
+        return Instance(
+            task=self.name,
+            task_version=self.version,
+            params=self.resolved(params),
+            seed=seed,
+            tokenizer=tokenizer.name,
+            target_tokens=tokens,
+            context_tokens=body.tokens,
+            messages=messages,
+            answer=program.answer,
+            view=program.view,
+            complexity=len(program.operations),
+            segments=_segments(parts, body, tail, program),
+            certificate=_certificate(params, program, body, full),
+        )
+
+    def smallest(self, params: LatentListParams, *, seed: int, tokenizer: Tokenizer) -> int:
+        """See ``Task.smallest``."""
+        params = _drawn(params, seed)
+        parts = prompt.head_parts(self._examples(params, seed, None, tokenizer))
+        return self._assembly(params, self._program(params, seed), parts, seed, 0, tokenizer).smallest
+
+    def _program(self, params: LatentListParams, seed: int) -> Program:
+        stream = Stream("latent_list", self.version, seed, "program")
+        return draw_program(params.complexity or 0, params.view or "", params.relevance, stream)
+
+    def _examples(self, params: LatentListParams, seed: int, tokens: int | None, tokenizer: Tokenizer) -> list[str]:
+        """Worked examples of different views.
+
+        Those of a length are its own, so that instances of one seed part early, but have the token counts of the
+        seed's, so that the smallest feasible length doesn't depend on the length asked for.
+        """
+        key: tuple[str | int, ...] = ("latent_list", self.version, "examples")
+        if not params.shared_prefix:
+            key = (*key, seed)
+        stream = Stream(*key)
+        views = stream.shuffled(ops.VIEWS)[: params.demonstrations]
+        examples = [prompt.draw_example(k, view, stream) for k, view in enumerate(views, start=1)]
+        if tokens is None or params.shared_prefix:
+            return examples
+        stream = Stream(*key, tokens)
+        return [
+            prompt.draw_like(example, k, view, tokenizer, stream)
+            for k, (example, view) in enumerate(zip(examples, views, strict=True), start=1)
+        ]
+
+    def _assembly(
+        self,
+        params: LatentListParams,
+        program: Program,
+        parts: list[tuple[str, str]],
+        seed: int,
+        tokens: int,
+        tokenizer: Tokenizer,
+    ) -> Assembly:
+        key = ("latent_list", self.version, seed)
+        states = [list(ops.INITIAL)]
+        for operation in program.operations:
+            states.append(list(states[-1]))
+            ops.execute(states[-1], operation)
+        filler = ListFiller(states, weights_of(params.filler), Stream(*key, "filler", tokens), Stream(*key, "coins"))
+        return Assembly(
+            head="".join(text for _, text in parts),
+            relevant=[prompt.operation_line(program, k) for k in range(len(program.operations))],
+            tail=prompt.query_line(program),
+            depths=draw_depths(len(program.operations), params.depth, Stream(*key, "depths")),
+            filler=filler,
+            tokenizer=tokenizer,
+            stream=Stream(*key, "assembly"),
+        )
+
+    def score(self, question: Scorable, response: str) -> Score:
+        """See ``Task.score``."""
+        if question.view not in ops.VIEWS:
+            raise UserError(f"view {question.view!r} is not one of {', '.join(ops.VIEWS)}")
+        return score_reply(question.view, question.answer, response)
+
+    def prove(self, instance: Instance) -> list[str]:
+        """See ``Task.prove``."""
+        return prove(instance)
+
+    def chance(self, params: LatentListParams, *, draws: int, seed: int) -> list[Chance]:
+        """Chance per complexity level, and for the standard set their mixture."""
+        levels = LEVELS if params.complexity is None else (params.complexity,)
+        found, pooled = [], []
+        for level in levels:
+            stream = Stream("latent_list", "chance", seed, level)
+            scores = []
+            for k in range(draws):
+                view = params.view or ops.VIEWS[k % len(ops.VIEWS)]
+                program = draw_program(level, view, params.relevance, stream)
+                scores.append(score_reply(view, program.answer, chances.guess(program, stream)).value)
+            found.append(chances.simulate(scores, f"complexity {level}", PAPER_CHANCE.get(level)))
+            pooled += scores
+        if len(levels) > 1:
+            found.append(chances.simulate(pooled, "complexities 1, 5 and 20 together", PAPER_CHANCE_OVERALL))
+        return found
+
+    def filler_label(self, params: Mapping[str, Any]) -> str:
+        """The strategies in use, e.g. ``print+reverse+cancel``."""
+        return "+".join(part.partition(":")[0] for part in parse_weights(str(params["filler"])).split(","))
+
+    def chisel(self, instance: Instance) -> list[tuple[str, str]]:
+        """Each relevant line and the list after it."""
+        steps, state = [], list(ops.INITIAL)
+        for segment in instance.segments.of_kind("relevant"):
+            line = instance.text(segment)
+            follow(state, (line,))
+            steps.append((line.strip().removeprefix(">> "), str(state)))
+        return steps
+
+
+def _drawn(params: LatentListParams, seed: int) -> LatentListParams:
+    """Complexity and view drawn so that every run of 15 seeds from a multiple of 15 has each pair once."""
+    pairs = [(level, view) for level in LEVELS for view in ops.VIEWS]
+    block, place = divmod(seed, len(pairs))
+    level, view = Stream("latent_list", "mix", block).shuffled(pairs)[place]
+    return replace(params, complexity=params.complexity or level, view=params.view or view)
+
+
+def _segments(parts: list[tuple[str, str]], body: Body, tail: str, program: Program) -> Segments:
+    """Spans of head, body and tail; one for each relevant operation and each filler unit."""
+    names = ["", *STRATEGIES, *ops.KINDS]
+    relevant = [1 + len(STRATEGIES) + ops.KINDS.index(kind) for kind, _ in program.operations]
+    codes = np.fromiter(body.codes, dtype=np.int64, count=len(body.codes))
+    is_relevant = codes < 0
+    units = codes + 1
+    units[is_relevant] = [relevant[-1 - code] for code in codes[is_relevant]]
+    kinds = np.where(is_relevant, KINDS.index("relevant"), KINDS.index("filler"))
+    before = [KINDS.index(kind) for kind, _ in parts]
+    lengths = [len(text) for _, text in parts]
+    lengths += list(map(len, body.texts))
+    lengths.append(len(tail))
+    ends = np.cumsum(np.array(lengths, dtype=np.int64))
+    zeros = [0] * len(parts)
+    return Segments(
+        np.concatenate([before, kinds, [KINDS.index("query")]]),
+        np.zeros(len(lengths)),
+        np.concatenate([[0], ends[:-1]]),
+        ends,
+        np.concatenate([zeros, units, [0]]),
+        names,
+    )
+
+
+def _certificate(params: LatentListParams, program: Program, body: Body, full: str) -> Certificate:
+    """What execution shows.
+
+    ``full`` is the independent solver's answer to the finished text; the operations are left out one at a time; each
+    filler unit was executed where it stands when it was drawn.
+    """
+    others = ops.leave_one_out(program.operations)
+    final = list(program.final)
+    finals = [other if isinstance(other, list) else None for other in others]
+    state_relevant = tuple(other != final for other in finals)
+    answers = [answer_or_impossible(program.view, program.bounds, other) for other in finals]
+    answer_relevant = tuple(answer != program.answer for answer in answers)
+    promise = {"state": all(state_relevant), "answer": all(answer_relevant), "uniform": True}[params.relevance]
+    kinds = [kind for kind, _ in program.operations]
+    return Certificate(
+        full=full,
+        chiselled=ops.view_answer(program.view, program.bounds, ops.run(program.operations)),
+        state_relevant=state_relevant,
+        answer_relevant=answer_relevant,
+        filler_inert=True,
+        promise=promise,
+        facts={
+            "final_list": final,
+            "operations": {kind: kinds.count(kind) for kind in ops.KINDS if kind in kinds},
+            "filler_units": {name: body.codes.count(code) for code, name in enumerate(STRATEGIES)},
+            "impossible_without": {str(k): other for k, other in enumerate(others) if isinstance(other, int)},
+        },
+    )

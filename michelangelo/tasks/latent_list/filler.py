@@ -1,0 +1,199 @@
+"""Filler: lines that look like the program's own and leave the list as it was.
+
+Three strategies: a print that does nothing, two reverses in a row, and blocks that cancel out. A block is drawn and
+executed at once on the list it stands in, and must give that very list back; so each one is proved where it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from michelangelo.errors import UserError
+from michelangelo.lsq.randomness import Stream
+from michelangelo.tasks.latent_list.operations import LARGEST
+
+STRATEGIES = ("print", "reverse", "cancel")
+PRINT = '>> print("Do nothing.")\n'
+REVERSE = ">> a.reverse()\n>> a.reverse()\n"
+LONGEST_BLOCK = 8
+"""A block adds at most so many numbers before the last of them is gone again."""
+
+_RANGE = 2 * LARGEST + 1
+_WORDS = 10 * LONGEST_BLOCK + 64
+
+
+def parse_weights(text: str) -> str:
+    """Strategies and weights in canonical form: ``cancel`` or ``print:2,cancel:1`` or ``uniform``.
+
+    Raises:
+        UserError: unknown strategy, or weights that are negative or all zero.
+    """
+    if text == "uniform":
+        return "print:1,reverse:1,cancel:1"
+    weights: dict[str, float] = {}
+    for part in text.split(","):
+        name, _, weight = part.strip().partition(":")
+        try:
+            weights[name] = float(weight or 1)
+        except ValueError:
+            raise UserError(f"filler={text}: weight {weight!r} of {name} is not a number") from None
+    unknown = [name for name in weights if name not in STRATEGIES]
+    if unknown:
+        raise UserError(f"filler={text}: {unknown[0]!r} is not one of {', '.join(STRATEGIES)}")
+    if any(not 0 <= w < 1e6 for w in weights.values()) or not any(weights.values()):
+        raise UserError(f"filler={text}: weights are numbers from 0 up, at least one of them above 0")
+    return ",".join(f"{name}:{weights[name]:g}" for name in STRATEGIES if weights.get(name))
+
+
+def weights_of(canonical: str) -> list[float]:
+    """Weight per strategy, in the order of ``STRATEGIES``."""
+    given = dict(part.split(":") for part in canonical.split(","))
+    return [float(given.get(name, 0)) for name in STRATEGIES]
+
+
+class ListFiller:
+    """Filler for a program's gaps.
+
+    Args:
+        states: per gap the list in which its filler stands.
+        weights: per strategy, in the order of ``STRATEGIES``.
+        stream: randomness for the filler itself; the coins have their own.
+        coin_stream: randomness that doesn't depend on the length.
+        longest_block: largest number of numbers a block adds.
+    """
+
+    def __init__(
+        self,
+        states: Sequence[Sequence[int]],
+        weights: Sequence[float],
+        stream: Stream,
+        coin_stream: Stream,
+        longest_block: int = LONGEST_BLOCK,
+    ) -> None:
+        self._states = [list(s) for s in states]
+        total = sum(weights)
+        self._limits = [int(sum(weights[: i + 1]) / total * 2**32) for i in range(len(weights))]
+        self._weights = weights
+        self._stream, self._coin_stream, self._longest = stream, coin_stream, longest_block
+
+    def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
+        """``count`` units for a gap, strategies drawn by weight."""
+        first, second, _ = self._limits
+        choices = self._stream.words(count)
+        codes = [0 if word < first else 1 if word < second else 2 for word in choices]
+        blocks = iter(cancelling_blocks(self._states[gap], codes.count(2), self._stream, self._longest))
+        constant = (PRINT, REVERSE)
+        return [constant[code] if code < 2 else next(blocks) for code in codes], codes
+
+    def coins(self, gap: int) -> tuple[list[str], list[int]]:
+        """The constant units and short and long blocks, by the strategies in use."""
+        texts, codes = [], []
+        for code, constant in enumerate((PRINT, REVERSE)):
+            if self._weights[code]:
+                texts.append(constant)
+                codes.append(code)
+        if self._weights[2]:
+            blocks = cancelling_blocks(self._states[gap], 48, self._coin_stream, 1)
+            blocks += cancelling_blocks(self._states[gap], 24, self._coin_stream, self._longest)
+            texts += blocks
+            codes += [2] * len(blocks)
+        return texts, codes
+
+
+def cancelling_blocks(state: list[int], count: int, stream: Stream, longest: int) -> list[str]:
+    """Texts of ``count`` blocks, each of which leaves ``state`` as it is; proved by executing each.
+
+    A block adds numbers the list doesn't hold and takes each away again, by value or by place, in any order. One in
+    six reverses the list twice on its way; one in six instead takes a number out and puts it back; and where the list
+    is in order, one in six sorts it on its way.
+    """
+    live = list(state)
+    is_sorted = all(x <= y for x, y in pairwise(state))
+    texts = []
+    for _ in range(count):
+        stream.ensure(_WORDS)
+        manner = stream.next_word() * 6 >> 32
+        if manner == 0 and live:
+            lines = _put_back(live, stream)
+        else:
+            lines = _add_and_take_away(live, stream, longest, reverses=manner == 1, sorts=manner == 2 and is_sorted)
+        if live != state:
+            raise AssertionError(f"block does not cancel in {state}: {lines}")
+        texts.append("".join(lines))
+    return texts
+
+
+def _put_back(live: list[int], stream: Stream) -> list[str]:
+    """Take one number out and put it back where it was."""
+    word, n = stream.next_word, len(live)
+    place = word() * n >> 32
+    value = live[place]
+    if word() & 1 and live.index(value) == place:
+        live.remove(value)
+        out = f">> a.remove({value})\n"
+    else:
+        live.pop(place)
+        out = f">> a.pop({place - n if word() & 1 else place})\n"
+    if place == n - 1:
+        live.append(value)
+        return [out, f">> a.append({value})\n"]
+    live.insert(place, value)
+    return [out, f">> a.insert({place - n + 1 if word() & 1 else place}, {value})\n"]
+
+
+def _add_and_take_away(live: list[int], stream: Stream, longest: int, *, reverses: bool, sorts: bool) -> list[str]:
+    """Add numbers the list doesn't hold and take each away again.
+
+    One random word makes a step: bit 0 adds or takes away, bit 1 chooses between value and place, bit 2 the sign of a
+    place, the other 29 bits the number; only a place to insert at needs a word of its own. This loop is most of what
+    a long instance costs.
+    """
+    word = stream.next_word
+    to_add = 1 + (word() * longest >> 32)
+    steps = 2 * to_add
+    marks = _marks(word() * (steps + 1) >> 32, word() * (steps + 1) >> 32, reverses) if reverses or sorts else ()
+    lines: list[str] = []
+    added: list[int] = []
+    for step in range(steps):
+        if marks and step in marks:
+            lines += [_reorder(live, reverses) for mark in marks if mark == step]
+        bits = word()
+        if to_add and (not added or bits & 1):
+            to_add -= 1
+            value = ((bits >> 3) * _RANGE >> 29) - LARGEST
+            while value in live:
+                value = value + 1 if value < LARGEST else -LARGEST
+            added.append(value)
+            if bits & 2:
+                live.append(value)
+                lines.append(f">> a.append({value})\n")
+            else:
+                n = len(live)
+                place = (word() * (2 * n + 1) >> 32) - n
+                live.insert(place, value)
+                lines.append(f">> a.insert({place}, {value})\n")
+        else:
+            value = added.pop((bits >> 3) * len(added) >> 29)
+            if bits & 2:
+                live.remove(value)
+                lines.append(f">> a.remove({value})\n")
+            else:
+                place = live.index(value)
+                del live[place]
+                lines.append(f">> a.pop({place - len(live) - 1 if bits & 4 else place})\n")
+    lines += [_reorder(live, reverses) for mark in marks if mark == steps]
+    return lines
+
+
+def _marks(first: int, second: int, reverses: bool) -> tuple[int, ...]:
+    """The steps before which the list is reordered: twice to reverse it, once to sort it."""
+    return (first, second) if reverses else (first,)
+
+
+def _reorder(live: list[int], reverses: bool) -> str:
+    if reverses:
+        live.reverse()
+        return ">> a.reverse()\n"
+    live.sort()
+    return ">> a.sort()\n"
