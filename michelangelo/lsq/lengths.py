@@ -12,7 +12,7 @@ STANDARD_LENGTHS = tuple(2**k for k in range(11, 21))
 LONGEST = 2**21
 """The longest length that is accepted, tokens: a slip of the finger must not fill the memory."""
 
-_LENGTH = re.compile(r"(\d+)([km]?)", re.IGNORECASE)
+_LENGTH = re.compile(r"(\d+)([km]?)", re.IGNORECASE | re.ASCII)
 _FACTOR = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 

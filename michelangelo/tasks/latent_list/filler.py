@@ -16,7 +16,7 @@ from michelangelo.tasks.latent_list.operations import LARGEST
 STRATEGIES = ("print", "reverse", "cancel")
 PRINT = '>> print("Do nothing.")\n'
 REVERSE = ">> a.reverse()\n>> a.reverse()\n"
-LONGEST_BLOCK = 8
+LONGEST_BLOCK = 12
 """A block adds at most so many numbers before the last of them is gone again."""
 
 _RANGE = 2 * LARGEST + 1

@@ -32,13 +32,17 @@ _DECLARES = re.compile(
     r"\b(?:answer|output|outputs|result|prints?|returns?|evaluates?|gives?|yields?|equals?|displays?|shows?|is)\b|[=:→]|->",
     re.IGNORECASE,
 )
+_CALLS = re.compile(r"\b(?:answer|outputs?|result|prints?|returns?)\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"\b(?:not|no|never|neither|cannot|can't|isn't|wasn't|wouldn't|won't|don't|doesn't|either|or|maybe|perhaps|possibly|"
     r"probably|might|may|could|unless|unsure|guess|if|initial(?:ly)?|start(?:s|ed|ing)?|originally|wrong|incorrect)\b|\?",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\[*`])")
-_WRAPPED = re.compile(r"^(?:\*\*|__|`+|\$+|\\\(|\"|')+|(?:\*\*|__|`+|\$+|\\\)|\"|')+$")
+_NEXT_EXAMPLE = re.compile(r"^(?:Example \d+|Your session):", re.MULTILINE)
+"""A base model goes on with examples of its own; what follows such a heading answers another question."""
+_WRAPPED = re.compile(r"^(?:\*\*|__|`+|\$+|\\\(|\\boxed\{|\"|'|#+ |[*•] )+|(?:\*\*|__|`+|\$+|\\\)|\}|\"|')+$")
+_BULLET = re.compile(r"^- (?=\[)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,21 +128,25 @@ def extract(view: str, response: str) -> Extraction:
         return Extraction(None, "the reply is empty")
     if literal.fullmatch(text):
         return Extraction(canonical(text), "the reply is the answer")
-    found = Extraction(None, "no declared answer was recognised")
-    standing: list[str] = []
-    for line in _lines(text):
+    text = _NEXT_EXAMPLE.split(text)[0].strip() or text
+    lines = _lines(text)
+    declared: list[Extraction] = []
+    mentioned: list[Extraction] = []
+    for line in lines:
         alone = _alone(line, literal)
         if alone:
-            labelled = bool(_LABEL.match(line))
-            standing.append(alone)
-            if labelled or found.answer is None or found.rule != _LABELLED:
-                found = Extraction(alone, _LABELLED if labelled else _STANDS_ALONE)
-            continue
-        declared = _declared(line, literal)
-        if declared:
-            found = Extraction(declared, _SAID)
-    if found.rule == _STANDS_ALONE and len(set(standing)) > 1 and not _ends_alone(text, literal):
-        return Extraction(None, "several different answers stand on lines of their own, none is declared last")
+            declared.append(Extraction(alone, _LABELLED if _LABEL.match(line) else _STANDS_ALONE))
+        else:
+            strong, weak = _said(line, view)
+            declared += [Extraction(strong, _SAID)] if strong else []
+            mentioned += [Extraction(weak, _SAID)] if weak else []
+    if not declared:
+        return mentioned[-1] if mentioned else Extraction(None, "no declared answer was recognised")
+    found = declared[-1]
+    if found.rule == _STANDS_ALONE and _alone(lines[-1], literal) is None:
+        standing = {d.answer for d in declared if d.rule == _STANDS_ALONE}
+        if len(standing) > 1:
+            return Extraction(None, "several different answers stand on lines of their own, none of them last")
     return found
 
 
@@ -177,29 +185,26 @@ def _unwrap(text: str) -> str:
 
 def _alone(line: str, literal: re.Pattern[str]) -> str | None:
     """The answer a line consists of, label and decoration aside."""
-    text = _unwrap(_unwrap(line).removesuffix("."))
+    text = _unwrap(_unwrap(_BULLET.sub("", line)).removesuffix("."))
     text = _unwrap(_LABEL.sub("", _unwrap(text.replace("**", ""))).removesuffix("."))
     return canonical(text) if literal.fullmatch(text) else None
 
 
-def _ends_alone(text: str, literal: re.Pattern[str]) -> bool:
-    lines = _lines(text)
-    return bool(lines) and _alone(lines[-1], literal) is not None
+def _said(line: str, view: str) -> tuple[str | None, str | None]:
+    """The answers that a line's last declaring sentences name: one that calls it the answer, and any other.
 
-
-def _declared(line: str, literal: re.Pattern[str]) -> str | None:
-    """The answer the last declaring sentence of a line names, if it names just one."""
-    declared = None
+    A sentence that names several different answers declares none.
+    """
+    literal = _LIST if view == "print" else _NUMBER
+    strong = weak = None
     for sentence in _SENTENCE.split(line):
         plain = _VIEW.sub("it", sentence.replace("**", "").replace("`", ""))
+        if view != "print":
+            plain = _LIST.sub("it", plain)
         if _UNSURE.search(plain) or not _DECLARES.search(plain):
             continue
-        names = {canonical(m[0]) for m in literal.finditer(_last_side(plain))}
+        names = {canonical(m[0]) for m in literal.finditer(plain.rpartition("=")[2])}
         if len(names) == 1:
-            declared = names.pop()
-    return declared
-
-
-def _last_side(sentence: str) -> str:
-    """What stands after the last equals sign of a calculation, or the whole sentence."""
-    return sentence.rpartition("=")[2] if sentence.count("=") else sentence
+            name = names.pop()
+            strong, weak = (name, weak) if _CALLS.search(plain) else (strong, name)
+    return strong, weak
