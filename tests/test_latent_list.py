@@ -222,7 +222,7 @@ def test_the_largest_complexity_can_be_answer_relevant_throughout(view: str) -> 
 
 
 def test_what_no_program_can_keep_is_an_error_that_names_the_largest_feasible_complexity() -> None:
-    with pytest.raises(UserError, match="complexity=20 is not feasible .* largest feasible complexity is 9"):
+    with pytest.raises(UserError, match=r"complexity=20 is not feasible .* largest feasible complexity is 9"):
         latent_list(8192, 1, complexity=20, view="len", relevance="answer")
     assert latent_list(8192, 1, complexity=9, view="len", relevance="answer").certificate.holds
 

@@ -7,6 +7,7 @@ executed at once on the list it stands in, and must give that very list back; so
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import pairwise
 
 from michelangelo.errors import UserError
@@ -108,7 +109,7 @@ def cancelling_blocks(state: list[int], count: int, stream: Stream, longest: int
     six reverses the list twice on its way; one in six instead takes a number out and puts it back; and where the list
     is in order, one in six sorts it on its way.
     """
-    live = list(state)
+    live, held = list(state), set(state)
     is_sorted = all(x <= y for x, y in pairwise(state))
     texts = []
     for _ in range(count):
@@ -117,7 +118,9 @@ def cancelling_blocks(state: list[int], count: int, stream: Stream, longest: int
         if manner == 0 and live:
             lines = _put_back(live, stream)
         else:
-            lines = _add_and_take_away(live, stream, longest, reverses=manner == 1, sorts=manner == 2 and is_sorted)
+            lines = _add_and_take_away(
+                live, held, stream, longest, reverses=manner == 1, sorts=manner == 2 and is_sorted
+            )
         if live != state:
             raise AssertionError(f"block does not cancel in {state}: {lines}")
         texts.append("".join(lines))
@@ -142,7 +145,9 @@ def _put_back(live: list[int], stream: Stream) -> list[str]:
     return [out, f">> a.insert({place - n + 1 if word() & 1 else place}, {value})\n"]
 
 
-def _add_and_take_away(live: list[int], stream: Stream, longest: int, *, reverses: bool, sorts: bool) -> list[str]:
+def _add_and_take_away(
+    live: list[int], held: set[int], stream: Stream, longest: int, *, reverses: bool, sorts: bool
+) -> list[str]:
     """Add numbers the list doesn't hold and take each away again.
 
     One random word makes a step: bit 0 adds or takes away, bit 1 chooses between value and place, bit 2 the sign of a
@@ -150,6 +155,7 @@ def _add_and_take_away(live: list[int], stream: Stream, longest: int, *, reverse
     a long instance costs.
     """
     word = stream.next_word
+    appends, removes = _lines_by_value()
     to_add = 1 + (word() * longest >> 32)
     steps = 2 * to_add
     marks = _marks(word() * (steps + 1) >> 32, word() * (steps + 1) >> 32, reverses) if reverses or sorts else ()
@@ -162,12 +168,12 @@ def _add_and_take_away(live: list[int], stream: Stream, longest: int, *, reverse
         if to_add and (not added or bits & 1):
             to_add -= 1
             value = ((bits >> 3) * _RANGE >> 29) - LARGEST
-            while value in live:
+            while value in held or value in added:
                 value = value + 1 if value < LARGEST else -LARGEST
             added.append(value)
             if bits & 2:
                 live.append(value)
-                lines.append(f">> a.append({value})\n")
+                lines.append(appends[value])
             else:
                 n = len(live)
                 place = (word() * (2 * n + 1) >> 32) - n
@@ -177,13 +183,20 @@ def _add_and_take_away(live: list[int], stream: Stream, longest: int, *, reverse
             value = added.pop((bits >> 3) * len(added) >> 29)
             if bits & 2:
                 live.remove(value)
-                lines.append(f">> a.remove({value})\n")
+                lines.append(removes[value])
             else:
                 place = live.index(value)
                 del live[place]
                 lines.append(f">> a.pop({place - len(live) - 1 if bits & 4 else place})\n")
     lines += [_reorder(live, reverses) for mark in marks if mark == steps]
     return lines
+
+
+@cache
+def _lines_by_value() -> tuple[list[str], list[str]]:
+    """The append and the remove line of every number; a negative one's place is counted from the end."""
+    values = [*range(LARGEST + 1), *range(-LARGEST, 0)]
+    return [f">> a.append({v})\n" for v in values], [f">> a.remove({v})\n" for v in values]
 
 
 def _marks(first: int, second: int, reverses: bool) -> tuple[int, ...]:

@@ -17,6 +17,16 @@ _SETUP = ">> a = ["
 _QUERY = re.compile(r"(print|sum|min|max|len)\(a\[(\d+):(\d+)\]\)")
 _SETUP_LINE = re.compile(r">> a = \[([-\d, ]*)\]\s*")
 
+_NOTHING, _REVERSE, _APPEND, _REMOVE, _INSERT, _POP, _SORT, _UNKNOWN = range(8)
+_CODES = {
+    "reverse": _REVERSE,
+    "append": _APPEND,
+    "remove": _REMOVE,
+    "insert": _INSERT,
+    "pop": _POP,
+    "sort": _SORT,
+}
+
 
 class ListSolver:
     """The independent solver; see ``michelangelo.lsq.Solver``."""
@@ -76,48 +86,53 @@ def follow(state: list[int], lines: Iterable[str]) -> list[str]:
     One loop on purpose: a 1M-token session has 170,000 lines, and this is the price of solving it afresh.
     """
     failed = []
-    parsed: dict[str, tuple[str, int, int]] = {}
+    parsed: dict[str, tuple[int, int, int]] = {}
     for line in lines:
         known = parsed.get(line)
         if known is None:
-            known = parsed[line] = _parse(line)
-        name, place, value = known
-        if name == "append":
-            state += (value,)
-        elif name == "remove":
-            if value not in state:
-                failed.append(line)
-                continue
-            del state[state.index(value)]
-        elif name == "reverse":
+            known = _parse(line)
+            if known[0] != _INSERT:
+                parsed[line] = known
+        code, place, value = known
+        if code == _NOTHING:
+            continue
+        if code == _REVERSE:
             state[:] = state[::-1]
-        elif name == "insert":
+        elif code == _APPEND:
+            state += (value,)
+        elif code == _REMOVE:
+            try:
+                del state[state.index(value)]
+            except ValueError:
+                failed.append(line)
+        elif code == _INSERT:
             if place < 0:
                 place = max(0, len(state) + place)
             state[place:place] = (value,)
-        elif name == "pop":
+        elif code == _POP:
             if place < 0:
                 place += len(state)
             if not 0 <= place < len(state):
                 failed.append(line)
                 continue
             del state[place]
-        elif name == "sort":
+        elif code == _SORT:
             state[:] = sorted(state)
-        elif name:
+        else:
             failed.append(line)
     return failed
 
 
-def _parse(line: str) -> tuple[str, int, int]:
-    """Name of the operation (none: ``""``), its place and its number, 0 where it has none."""
+def _parse(line: str) -> tuple[int, int, int]:
+    """Code of the operation, its place and its number, 0 where it has none."""
     if line[:5] != ">> a.":
-        return "", 0, 0
+        return _NOTHING, 0, 0
     name, _, rest = line[5:].partition("(")
     first, _, second = rest[: rest.find(")")].partition(",")
-    if name == "insert":
-        return name, int(first), int(second)
-    return (name, int(first), 0) if name == "pop" else (name, 0, int(first or 0))
+    code = _CODES.get(name, _UNKNOWN)
+    if code == _INSERT:
+        return code, int(first), int(second)
+    return (code, int(first), 0) if code == _POP else (code, 0, int(first or 0))
 
 
 def view_output(query: str, state: Sequence[int]) -> str:
