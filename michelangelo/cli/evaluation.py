@@ -1,0 +1,234 @@
+"""Commands that ask and judge: run, score."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from michelangelo.cli.options import AsJson, Settings, at_least, listed, read_settings, whole_number
+from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, records, table
+from michelangelo.errors import UserError
+
+if TYPE_CHECKING:
+    from michelangelo.runs import Estimate, Plan, Progress
+
+
+class StoppedError(Exception):
+    """A person stopped the run; the message says what is kept and how to resume."""
+
+
+def _whole(name: str, help: str) -> Any:
+    return typer.Option(name, parser=whole_number, metavar="N", help=help)
+
+
+def run(
+    models: Annotated[str | None, typer.Option("--models", help="provider/model, separated by commas.")] = None,
+    tasks: Annotated[str | None, typer.Option("--tasks", help="Tasks, separated by commas.")] = None,
+    tokens: Annotated[str | None, typer.Option("--tokens", help="Lengths in tokens: 2k,8k,1m.")] = None,
+    count: Annotated[int | None, _whole("--count", "Instances per task and length; 3 unless the plan says.")] = None,
+    seed: Annotated[int | None, _whole("--seed", "Instance i of a length has seed N + i.")] = None,
+    settings: Settings = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The run's folder; its rows go to results.jsonl.")] = None,
+    plan_file: Annotated[Path | None, typer.Option("--plan", help="A plan.toml; options given beside it win.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print calls, tokens and cost.")] = False,
+    repeats: Annotated[int | None, _whole("--repeats", "How often each question is asked.")] = None,
+    concurrency: Annotated[int | None, _whole("--concurrency", "Most requests in flight.")] = None,
+    max_output: Annotated[int | None, _whole("--max-output-tokens", "Output limit per request.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Dollars after which nothing more is asked.")] = None,
+    timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds per request.")] = None,
+    tokenizer: Annotated[str | None, typer.Option("--tokenizer", help="The counter of the lengths.")] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A label for every row; may be repeated.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Ask again what failed for a passing reason, such as a time-out.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Ask models or readers; the same command again resumes, and asks no finished question twice."""
+    from michelangelo.lsq.lengths import parse_lengths
+    from michelangelo.runs import create, estimate, reopen_failed
+
+    given = {
+        "models": tuple(listed("--models", models)) if models is not None else None,
+        "tasks": tuple(listed("--tasks", tasks)) if tasks is not None else None,
+        "lengths": parse_lengths(tokens) if tokens is not None else None,
+        "count": count if count is None else at_least("--count", count, 1),
+        "seed": seed,
+        "repeats": repeats,
+        "concurrency": concurrency,
+        "max_output_tokens": max_output,
+        "budget_usd": budget,
+        "timeout_s": timeout,
+        "tokenizer": tokenizer,
+        "tags": read_settings(tags, "--tag") or None,
+    }
+    plan = make_plan(plan_file, {k: v for k, v in given.items() if v is not None}, read_settings(settings))
+    if dry_run:
+        _show_estimate(estimate(plan), as_json=as_json)
+        return
+    if out is None:
+        raise UserError("--out is missing; name the run's folder, e.g. --out runs/first")
+    folder = create(plan, out)
+    if retry_failed:
+        reopen_failed(folder.path)
+    at_end = _work(folder.path)
+    _show_run(folder.path, folder.plan(), at_end, as_json=as_json)
+    _end(at_end)
+
+
+def make_plan(file: Path | None, given: dict[str, Any], settings: dict[str, str]) -> Plan:
+    """The plan of a file with what is given beside it; without a file models, tasks and lengths must be given.
+
+    Raises:
+        UserError: where the file can't be read, or something is missing or doesn't fit.
+    """
+    from dataclasses import replace
+
+    from michelangelo.runs import Plan, assign_params
+
+    if file is None:
+        needed = {"models": "--models", "tasks": "--tasks", "lengths": "--tokens"}
+        missing = [option for name, option in needed.items() if name not in given]
+        if missing:
+            raise UserError(f"{' and '.join(missing)} missing; give them, or a plan with --plan")
+        plan = Plan(**given)
+    else:
+        try:
+            text = file.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "not UTF-8 text"
+            raise UserError(f"plan {str(file)!r} can't be read: {reason}") from None
+        plan = Plan.from_toml(text, source=str(file))
+        kept = {task: values for task, values in plan.params.items() if task in given.get("tasks", plan.tasks)}
+        plan = replace(plan, **given, params=kept)
+    for task, values in assign_params(plan.tasks, settings).items():
+        plan = replace(plan, params={**plan.params, task: {**plan.params.get(task, {}), **values}})
+    return plan
+
+
+def _work(folder: Path) -> Progress:
+    from michelangelo.runs import work
+
+    with progress_bar("asking") as show:
+        return work(folder, lambda now: show(now.done, now.planned))
+
+
+def _show_estimate(found: Estimate, *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from michelangelo.lsq.lengths import format_length
+
+    totals = {
+        "calls": found.calls,
+        "input_tokens": found.input_tokens,
+        "output_tokens": found.output_tokens,
+        "cost_usd": found.cost_usd,
+    }
+    if as_json:
+        print_json({"rows": [asdict(row) for row in found.rows], "total": totals})
+        return
+    rows = [
+        (
+            r.model,
+            format_length(r.tokens),
+            r.calls,
+            r.input_tokens,
+            r.output_tokens,
+            _dollars(r.cost_usd),
+            _fits(r.fits),
+        )
+        for r in found.rows
+    ]
+    total = ("total", "", found.calls, found.input_tokens, found.output_tokens, _dollars(found.cost_usd), "")
+    columns = ("model", "length", "calls", "input tokens", "output tokens", "cost at most", "fits window")
+    table(columns, [*rows, total])
+
+
+def _dollars(cost: float | None) -> str:
+    return "unknown" if cost is None else f"${cost:,.2f}"
+
+
+def _fits(fits: bool | None) -> str:
+    return "unknown" if fits is None else "yes" if fits else "no"
+
+
+def _show_run(folder: Path, plan: Plan, at_end: Progress, *, as_json: bool) -> None:
+    from michelangelo.lsq.lengths import format_length
+
+    means = _means(folder) if at_end.done else {}
+    each = plan.count * plan.repeats
+    cells = [
+        {
+            "model": model,
+            "task": task,
+            "tokens": length,
+            **means.get((model, task, length), _NOTHING),
+            "n_planned": each,
+        }
+        for task in plan.tasks
+        for model in plan.models
+        for length in sorted(plan.lengths)
+    ]
+    if as_json:
+        state = {"state": at_end.state, "message": at_end.message, "done": at_end.done, "planned": at_end.planned}
+        print_json({**state, "folder": str(folder), "cells": cells})
+        return
+    rows = []
+    for task in plan.tasks:
+        for model in plan.models:
+            own = [c for c in cells if (c["task"], c["model"]) == (task, model)]
+            rows.append((task, model, *(f"{cell(c['mean'])} ({c['n_measured']} of {each})" for c in own)))
+    lengths = [format_length(length) for length in sorted(plan.lengths)]
+    table(("task", "model", *lengths), rows, title="mean score (n measured of n planned)")
+
+
+_NOTHING: dict[str, Any] = {"mean": None, "n_measured": 0}
+
+
+def _means(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
+    from michelangelo import analysis
+    from michelangelo.results import read_file
+
+    curves = analysis.curves(read_file(folder / "results.jsonl").frame, ("task", "model"))
+    return {
+        (row["model"], row["task"], row["target_tokens"]): {"mean": row["mean"], "n_measured": row["n_measured"]}
+        for row in records(curves)
+    }
+
+
+def _end(at_end: Progress) -> None:
+    if at_end.failed:
+        counts = ", ".join(f"{n:,} {status}" for status, n in sorted(at_end.failed.items()))
+        note(f"not measured: {counts}")
+    if at_end.state == "completed":
+        return
+    folder = at_end.folder
+    again = shlex.join(["michelangelo", "run", "--plan", str(folder / "plan.toml"), "--out", str(folder)])
+    left = f"{at_end.done:,} of {at_end.planned:,} answers are kept; resume with: {again}"
+    if at_end.state == "failed":
+        raise UserError(f"{at_end.message}; {left}")
+    if at_end.message:  # by the plan's own budget, so that it ended as it was asked to
+        note(f"stopped: {at_end.message}; {left}")
+        return
+    raise StoppedError(f"stopped; {left}")
+
+
+def score(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A results.jsonl, or a run's folder.")],
+    out: Annotated[Path | None, typer.Option("--out", help="File to write; left out: beside FILE.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score stored responses again, without asking a model; the old scores are kept in each row."""
+    from michelangelo.runs import rescore
+
+    done = rescore(file, out)
+    if as_json:
+        print_json({**{k: getattr(done, k) for k in ("rows", "scored", "changed", "left")}, "path": str(done.path)})
+        return
+    echo(f"{done.scored:,} of {done.rows:,} rows scored again, {done.changed:,} changed; written to {done.path}")
+    if done.left:
+        echo(f"{done.left:,} rows were copied as they are: no response or reference, or a task that is not known here")

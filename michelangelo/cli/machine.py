@@ -1,0 +1,97 @@
+"""Commands about this machine: app, tokenizers, bench."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from michelangelo.cli.options import AsJson, whole_number
+from michelangelo.cli.output import echo, note, print_json, table
+
+
+def dashboard(
+    port: Annotated[
+        int | None,
+        typer.Option("--port", parser=whole_number, metavar="P", help="Left out: the first free port from 8501."),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    understood: Annotated[
+        bool, typer.Option("--i-understand-no-login", help="Needed with a HOST that other machines reach.")
+    ] = False,
+) -> None:
+    """Serve the dashboard on this machine; Ctrl+C ends it."""
+    from michelangelo.app_launch import EXPOSED, LOOPBACK, check_host, serve
+
+    check_host(host, understood=understood)
+    if host not in LOOPBACK:
+        note(f"warning: host {host} {EXPOSED}")
+    serve(host=host, port=port)
+
+
+def tokenizers(
+    check: Annotated[
+        bool, typer.Option("--check", help="Count fixed texts and compare; exit 1 if any differs.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the token counters at hand, where their vocabularies lie, and whether they work offline."""
+    from michelangelo.lsq.tokenizers import check_tokenizers, tokenizer_infos
+
+    checks = {c.name: c for c in check_tokenizers()} if check else {}
+    rows = []
+    for info in tokenizer_infos():
+        row: dict[str, Any] = asdict(info)
+        if check:
+            row |= {"texts": checks[info.name].texts, "problems": list(checks[info.name].problems)}
+        rows.append(row)
+    if as_json:
+        print_json(rows)
+    else:
+        _show_tokenizers(rows, check=check)
+    raise typer.Exit(1 if any(c.problems for c in checks.values()) else 0)
+
+
+def _show_tokenizers(rows: list[dict[str, Any]], *, check: bool) -> None:
+    columns = ["name", "counts for", "engine", "offline", *(["check"] if check else [])]
+    body = []
+    for row in rows:
+        verdict = [f"{len(row['problems'])} of {row['texts']} differ" if row["problems"] else "ok"] if check else []
+        body.append([row["name"], row["models"], row["engine"], "yes" if row["offline"] else "no", *verdict])
+    table(columns, body)
+    for place in dict.fromkeys(row["location"] for row in rows):
+        echo(f"vocabularies: {place}")
+    for row in rows:
+        for problem in row.get("problems", ()):
+            echo(f"{row['name']}: {problem}")
+
+
+def bench(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Benchmarks; left out: all.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="JSON file to write.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run the benchmarks and print each as a ratio to a reference timed in the same process."""
+    import json
+
+    from michelangelo.app_launch import app_folder
+    from michelangelo.benchmarking import find_benchmarks, run_benchmarks
+    from michelangelo.lsq.files import check_target, replacing
+
+    if out:
+        check_target(out)
+    found = find_benchmarks(app_folder() / "benchmarks", names or [])
+    results = run_benchmarks(found)
+    if out:
+        with replacing(out) as temporary:
+            temporary.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
+    if as_json:
+        print_json(results)
+        return
+    rows = [
+        (r["name"], r["ratio"], f"{r['bar']:g}", "yes" if r["ratio"] <= r["bar"] else "no", r["detail"])
+        for r in results
+    ]
+    table(("benchmark", "ratio", "bar", "met", "what was timed"), rows)

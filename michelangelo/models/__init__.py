@@ -1,0 +1,15 @@
+"""Models and built-in readers behind one small seam."""
+
+from michelangelo.models.protocol import Completion, Model, Request
+from michelangelo.models.registry import model_names, open_model, provider, providers, unregister_provider
+
+__all__ = [
+    "Completion",
+    "Model",
+    "Request",
+    "model_names",
+    "open_model",
+    "provider",
+    "providers",
+    "unregister_provider",
+]

@@ -1,0 +1,206 @@
+"""Built-in readers: perfect solvers that see only part of a prompt. They work from the prompt's text alone.
+
+A reader takes a prompt apart with its task's solver, drops what it doesn't see, and solves what is left. It shows what
+a score means: what retrieval alone gets, what the last N tokens are good for, what one misread line in a
+thousand costs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from michelangelo.lsq.instance import messages_digest
+from michelangelo.lsq.lengths import LONGEST
+from michelangelo.lsq.parameters import parameter
+from michelangelo.lsq.randomness import Stream
+from michelangelo.lsq.registry import tasks
+from michelangelo.lsq.task import Messages, Reading, Solver, Task
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
+from michelangelo.models.protocol import Completion, Request
+from michelangelo.models.registry import join_name, parse_settings, provider, settings_of
+
+
+class Strategy(Protocol):
+    """What one reader makes of a prompt; a dataclass whose fields are the reader's settings."""
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str: ...
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """Sees everything."""
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+        return solver.solve(reading)
+
+
+@dataclass(frozen=True)
+class GuessBlindly:
+    """Sees the question and guesses, another guess for each repeat."""
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+        return solver.guess(reading, Stream("reader/chance", messages_digest(request.messages), request.repeat))
+
+
+@dataclass(frozen=True)
+class Recency:
+    """Sees whole units from the end on, as long as they and the question fit into the window."""
+
+    tokens: int = parameter(8192, "Length of the window at the prompt's end, tokens.", low=1, high=LONGEST)
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+        return solver.solve(last_tokens(reading, self.tokens))
+
+
+@dataclass(frozen=True)
+class Retrieval:
+    """Sees the ``k`` chunks that match the question best (BM25), in the prompt's order."""
+
+    k: int = parameter(8, "Number of chunks that are read.", low=1, high=10_000)
+    chunk: int = parameter(256, "Length of a chunk, tokens; whole units only.", low=1, high=LONGEST)
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+        return solver.solve(best_chunks(reading, self.k, self.chunk))
+
+
+@dataclass(frozen=True)
+class Lossy:
+    """Misses each unit with probability ``p``, other units for each repeat; a larger p misses the same and more."""
+
+    p: float = parameter(0.001, "Probability that a unit is missed.", low=0.0, high=1.0)
+
+    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+        stream = Stream("reader/lossy", messages_digest(request.messages), request.repeat)
+        words = stream.words(len(reading.units))
+        limit = self.p * 2**32
+        seen = tuple(unit for unit, word in zip(reading.units, words, strict=True) if word >= limit)
+        return solver.solve(replace(reading, units=seen))
+
+
+STRATEGIES: dict[str, type[Any]] = {
+    "oracle": Oracle,
+    "chance": GuessBlindly,
+    "recency": Recency,
+    "retrieval": Retrieval,
+    "lossy": Lossy,
+}
+"""The readers by name."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A built-in reader as a model.
+
+    Attributes:
+        name: full name, settings written out.
+        strategy: what it sees.
+        family: always ``reader``.
+        provider: always ``reader``.
+        context_window: none: readers take any length.
+        tokenizer: the counter its reported tokens come from.
+    """
+
+    name: str
+    strategy: Strategy
+    family: str = "reader"
+    provider: str = "reader"
+    context_window: int | None = None
+    tokenizer: str = DEFAULT_TOKENIZER
+
+    async def complete(self, request: Request) -> Completion:
+        """Read, solve and answer, off the event loop; free of charge.
+
+        Returns:
+            The answer; ``provider_error`` where no task knows the prompt.
+        """
+        return await asyncio.to_thread(self._complete, request)
+
+    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Readers are free."""
+        return 0.0
+
+    def _complete(self, request: Request) -> Completion:
+        counter = get_tokenizer(self.tokenizer)
+        sent = sum(counter.count(m["content"]) for m in request.messages)
+        found = recognise(request.messages)
+        if found is None:
+            error = f"{self.name} reads prompts of {', '.join(tasks())}; this is none of them"
+            return Completion(None, None, "provider_error", error, prompt_tokens=sent, cost_usd=0.0)
+        reading = found.solver.read(request.messages)
+        text = self.strategy.answer(found.solver, reading, request)
+        return Completion(text, prompt_tokens=sent, completion_tokens=counter.count(text), cost_usd=0.0)
+
+
+@provider(
+    "reader",
+    models=tuple(join_name("reader", name, settings_of(cls()))[len("reader/") :] for name, cls in STRATEGIES.items()),
+)
+def open_reader(model: str, settings: Mapping[str, str]) -> Reader:
+    """A built-in reader."""
+    strategy = parse_settings(STRATEGIES[model], settings, f"reader/{model}")
+    return Reader(join_name("reader", model, settings_of(strategy)), strategy)
+
+
+def recognise(messages: Messages) -> Task[Any] | None:
+    """The task a prompt belongs to, by its text, or ``None``."""
+    return next((task for task in tasks().values() if task.solver.recognises(messages)), None)
+
+
+def last_tokens(reading: Reading, tokens: int) -> Reading:
+    """What a window of ``tokens`` at the prompt's end holds: the question always, whole units, then the setup.
+
+    Lengths are summed unit by unit, with o200k_base.
+    """
+    count = get_tokenizer(DEFAULT_TOKENIZER).count
+    left = tokens - count(reading.query)
+    first = len(reading.units)
+    while first and (left := left - count(reading.units[first - 1])) >= 0:
+        first -= 1
+    setup = reading.setup if first == 0 and count(reading.setup) <= left else ""
+    return Reading(setup, reading.units[first:], reading.query)
+
+
+def best_chunks(reading: Reading, k: int, chunk: int) -> Reading:
+    """What retrieval leaves of a prompt: the ``k`` chunks with the highest BM25 score for the question.
+
+    A chunk is a run of whole units of at most ``chunk`` tokens (a longer unit is one by itself). The setup is context
+    like any other and counts as the first unit. Of equal scores the earlier chunk wins.
+    """
+    import bm25s
+    import numpy as np
+
+    pieces = (reading.setup, *reading.units)
+    spans = _spans(pieces, chunk)
+    if k >= len(spans):
+        return reading
+    texts = [" ".join(pieces[start:end]) for start, end in spans]
+    index = bm25s.BM25()
+    index.index(_words(texts), show_progress=False)
+    scores = index.get_scores(_words([reading.query])[0])
+    chosen = sorted(np.argsort(-scores, kind="stable")[:k].tolist())
+    seen = [i for c in chosen for i in range(*spans[c])]
+    setup = reading.setup if seen[0] == 0 else ""
+    return Reading(setup, tuple(pieces[i] for i in seen if i), reading.query)
+
+
+def _spans(pieces: Sequence[str], limit: int) -> list[tuple[int, int]]:
+    count = get_tokenizer(DEFAULT_TOKENIZER).count
+    spans, start, size = [], 0, 0
+    for i, piece in enumerate(pieces):
+        tokens = count(piece)
+        if i > start and size + tokens > limit:
+            spans.append((start, i))
+            start, size = i, 0
+        size += tokens
+    return [*spans, (start, len(pieces))]
+
+
+def _words(texts: Iterable[str]) -> list[list[str]]:
+    import bm25s
+
+    word = r"(?u)\b\w+\b"
+    found: list[list[str]] = bm25s.tokenize(list(texts), True, word, None, return_ids=False, show_progress=False)
+    return found

@@ -1,0 +1,130 @@
+"""What a run's rows add up to, kept up to date row by row."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections import Counter, OrderedDict, deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from michelangelo.errors import DataError
+from michelangelo.runs.plan import Key
+
+SCORED = ("ok", "unparsed")
+"""Statuses that carry a score."""
+
+UNFINISHED = ("cancelled",)
+"""Statuses that leave a question open: it is asked again on resume. Every other row is final."""
+
+NEWEST = 10
+
+
+@dataclass
+class Tally:
+    """Counts over a run's rows.
+
+    Attributes:
+        finished: questions with a final row; a second row for the same question is not counted.
+        statuses: final rows by status.
+        cells: final rows by (task, target length).
+        unscored: final rows without a score by (task, target length).
+        newest: the last rows, newest first.
+        spent_usd: sum of the known costs.
+        unpriced: final rows whose cost is unknown.
+    """
+
+    finished: set[Key] = field(default_factory=set)
+    statuses: Counter[str] = field(default_factory=Counter)
+    cells: Counter[tuple[str, int]] = field(default_factory=Counter)
+    unscored: Counter[tuple[str, int]] = field(default_factory=Counter)
+    newest: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=NEWEST))
+    spent_usd: float = 0.0
+    unpriced: int = 0
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Take one row in.
+
+        Raises:
+            KeyError: where a field that names the question is missing.
+        """
+        key = Key(row["model"], row["task"], row["target_tokens"], row["seed"], row["repeat"])
+        if row["status"] in UNFINISHED or key in self.finished:
+            return
+        self.finished.add(key)
+        self.statuses[row["status"]] += 1
+        self.cells[key.task, key.tokens] += 1
+        self.unscored[key.task, key.tokens] += row["status"] not in SCORED
+        self.newest.appendleft(row)
+        self.spent_usd += row.get("cost_usd") or 0.0
+        self.unpriced += row.get("cost_usd") is None
+
+    @property
+    def done(self) -> int:
+        """Number of finished questions."""
+        return len(self.finished)
+
+    @property
+    def failed(self) -> dict[str, int]:
+        """Finished questions without a score, by status."""
+        return {status: n for status, n in self.statuses.items() if status not in SCORED}
+
+
+@dataclass
+class _Read:
+    inode: int
+    offset: int = 0
+    lines: int = 0
+    tally: Tally = field(default_factory=Tally)
+
+
+class TallyCache:
+    """Tallies of growing files; each call reads only what was added since the last."""
+
+    def __init__(self, size: int = 32) -> None:
+        self._size = size
+        self._reads: OrderedDict[Path, _Read] = OrderedDict()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def reading(self, path: Path) -> Iterator[Tally]:
+        """The tally of a row file's complete lines, of nothing where there is no file; no thread changes it meanwhile.
+
+        Raises:
+            DataError: where a complete line is no result row; names file and line.
+        """
+        with self._lock:
+            yield self._read(path)
+
+    def _read(self, path: Path) -> Tally:
+        read = self._reads.pop(path, None)
+        try:
+            stat = path.stat()
+        except FileNotFoundError:
+            return Tally()
+        if read is None or read.inode != stat.st_ino or read.offset > stat.st_size:
+            read = _Read(stat.st_ino)
+        if stat.st_size > read.offset:
+            _read_on(path, read)
+        self._reads[path] = read
+        while len(self._reads) > self._size:
+            self._reads.popitem(last=False)
+        return read.tally
+
+
+def _read_on(path: Path, read: _Read) -> None:
+    with path.open("rb") as file:
+        file.seek(read.offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                return
+            read.lines += 1
+            try:
+                read.tally.add(json.loads(line))
+            except (ValueError, KeyError, TypeError):
+                message = f"{path}: line {read.lines} is no result row; remove the line, then resume"
+                raise DataError(message) from None
+            read.offset += len(line)

@@ -1,0 +1,123 @@
+"""What became of one question: its status, decided before any parsing, and a score where there is an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from michelangelo.lsq.score import Score
+from michelangelo.lsq.task import Scorable, Task
+from michelangelo.scoring.thinking import split_thinking
+
+SEEN_SHARE = 0.9
+"""A prompt counts as cut where the provider reports under this share of the tokens sent."""
+
+UNVERIFIED = "unverified"
+"""Flag of a row whose prompt length could not be checked."""
+
+SCORER_ERROR = "scorer_error"
+"""Flag of a row whose response the scorer could not judge for a fault of its own."""
+
+
+class Returned(Protocol):
+    """What a provider returned; the attributes of a completion that decide a status."""
+
+    @property
+    def text(self) -> str | None: ...
+    @property
+    def finish_reason(self) -> str | None: ...
+    @property
+    def status(self) -> str | None: ...
+    @property
+    def error(self) -> str | None: ...
+    @property
+    def prompt_tokens(self) -> int | None: ...
+    @property
+    def flags(self) -> Sequence[str]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one question.
+
+    Attributes:
+        status: one of a result row's statuses.
+        score: the judgement, ``None`` for every status that carries no score.
+        error: sentence for a person where there is no score.
+        flags: remarks, the provider's own first.
+    """
+
+    status: str
+    score: Score | None
+    error: str | None
+    flags: tuple[str, ...]
+
+
+def judge(task: Task[Any], question: Scorable, returned: Returned, *, sent_tokens: float | None = None) -> Outcome:
+    """Decide a question's status, and score the answer if there is one.
+
+    Args:
+        task: whose scorer judges.
+        question: the instance, or a row with ``answer``, ``view`` and ``params``.
+        returned: what the provider returned.
+        sent_tokens: prompt tokens sent as the model's own tokenizer counts them, or ``None`` where that isn't known.
+
+    Returns:
+        ``ok`` or ``unparsed`` (score 0) with a score, any other status without; the scorer is not called for those.
+        Where the scorer itself fails: ``unparsed`` without a score, flagged ``SCORER_ERROR``.
+    """
+    flags = tuple(returned.flags)
+    failed = status_without_score(returned, sent_tokens)
+    if failed:
+        return Outcome(failed, None, returned.error or _REASONS.get(failed), flags)
+    if prompt_share(returned.prompt_tokens, sent_tokens) is None and UNVERIFIED not in flags:
+        flags = (*flags, UNVERIFIED)
+    try:
+        score = task.score(question, split_thinking(returned.text or "").answer)
+    except Exception as error:
+        # A scorer's bug must not cost an answer that was paid for: it is kept, unmeasured, to be scored again.
+        why = f"the scorer failed ({type(error).__name__}: {error}); score the stored response again"
+        return Outcome("unparsed", None, why, (*flags, SCORER_ERROR))
+    return Outcome("ok" if score.parsed else "unparsed", score, None, flags)
+
+
+_REASONS = {
+    "blocked": "the provider's filter held the reply back",
+    "refused": "the model refused",
+    "prompt_truncated": f"the provider reports under {SEEN_SHARE:.0%} of the prompt tokens sent",
+    "output_truncated": "the reply ends before a final answer",
+    "incomplete_stream": "the reply stopped without a finish reason",
+    "empty": "nothing returned with a normal stop",
+}
+
+
+def status_without_score(returned: Returned, sent_tokens: float | None = None) -> str | None:
+    """The status of a reply that can't be scored, or ``None`` where there is an answer to judge.
+
+    The provider's own status comes first, then its filter and the model's refusal, then a cut prompt, then a cut reply.
+    """
+    if returned.status:
+        return returned.status
+    if returned.finish_reason in _FINISHED_WITHOUT_ANSWER:
+        return _FINISHED_WITHOUT_ANSWER[returned.finish_reason]
+    share = prompt_share(returned.prompt_tokens, sent_tokens)
+    if share is not None and share < SEEN_SHARE:
+        return "prompt_truncated"
+    if returned.finish_reason is None:
+        return "incomplete_stream"
+    reply = split_thinking(returned.text or "")
+    if returned.finish_reason == "length" or reply.truncated:
+        return "output_truncated"
+    return None if reply.answer else "empty"
+
+
+_FINISHED_WITHOUT_ANSWER = {"filter": "blocked", "refusal": "refused"}
+
+
+def prompt_share(reported: int | None, sent: float | None) -> float | None:
+    """Share of the prompt's tokens that the provider says it saw, or ``None`` where either count is missing.
+
+    A report of 0 is no report: servers that serve a prompt from their cache leave the count out.
+    """
+    return reported / sent if reported and sent else None

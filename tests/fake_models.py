@@ -1,0 +1,64 @@
+"""A model whose replies a test decides, behind the same seam as every provider."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from michelangelo.models import Completion, Model, Request, provider, unregister_provider
+from michelangelo.models.readers import recognise
+
+Reply = Callable[[Request, int], Completion | Exception]
+
+
+def solved(request: Request, call: int) -> Completion:
+    """The right answer, prompt tokens not reported."""
+    task = recognise(request.messages)
+    assert task is not None
+    return Completion(task.solver.solve(task.solver.read(request.messages)), cost_usd=0.01)
+
+
+@dataclass
+class Fake:
+    """``fake/x``: call n gets ``reply(request, n)``, after ``delay_s`` seconds."""
+
+    reply: Reply = solved
+    delay_s: float = 0.0
+    tokenizer: str | None = None
+    name: str = "fake/x"
+    family: str = "fake"
+    provider: str = "fake"
+    context_window: int | None = None
+    calls: list[Request] = field(default_factory=list)
+    most_at_once: int = 0
+    at_once: int = 0
+
+    async def complete(self, request: Request) -> Completion:
+        self.calls.append(request)
+        call = len(self.calls)
+        self.at_once += 1
+        self.most_at_once = max(self.most_at_once, self.at_once)
+        try:
+            await asyncio.sleep(self.delay_s)
+        finally:
+            self.at_once -= 1
+        result = self.reply(request, call)
+        if isinstance(result, Exception):
+            raise result
+        return result
+
+
+@contextlib.contextmanager
+def fake_model(fake: Fake) -> Iterator[Fake]:
+    """Register a fake for the length of a block."""
+
+    def open_fake(model: str, settings: object) -> Model:
+        return fake
+
+    provider("fake")(open_fake)
+    try:
+        yield fake
+    finally:
+        unregister_provider("fake")
