@@ -21,6 +21,8 @@ from michelangelo.lsq.tokenizers import Tokenizer
 _BULK = 4096
 """From this many missing tokens on, units are counted many at a time."""
 _ATTEMPTS = 64
+_STUBBORN = 4
+"""After so many attempts in vain a unit is given back, so that there are other ways to pay."""
 _FITS = 8
 
 
@@ -86,31 +88,37 @@ class Change:
         usable = sorted({s for s in sizes if s > 0})
         if not usable:
             raise UserError("this tokenizer counts no tokens for any filler unit")
-        self.divisor = math.gcd(*usable)
         self._sizes = usable
-        self._payable = [True]
-        run, amount = 1, 0
-        while run < usable[0] // self.divisor or amount < usable[-1]:
-            amount += 1
-            run = run + 1 if self._extend() else (0 if amount % self.divisor == 0 else run)
-        while amount >= 0 and (self._payable[amount] or amount % self.divisor):
-            amount -= 1
-        self.conductor = amount + self.divisor if amount >= 0 else 0
+        self.divisor = math.gcd(*usable)
+        self._enough = usable[0] * usable[-1] // self.divisor
+        self._payable = self._all_payable()
+        gaps = (a for a in range(self._enough, -1, -self.divisor) if not self._payable >> a & 1)
+        self.conductor = next(gaps, -self.divisor) + self.divisor
 
-    def _extend(self) -> bool:
-        amount = len(self._payable)
-        self._payable.append(any(s <= amount and self._payable[amount - s] for s in self._sizes))
-        return self._payable[amount]
+    def _all_payable(self) -> int:
+        """Bit a is set where amount a can be paid, up to the amount from which on every multiple of the divisor can.
+
+        Schur's bound: with sizes whose only common divisor is 1 no amount from smallest times largest on is missing.
+        """
+        mask, payable = (1 << self._enough + 1) - 1, 1
+        for size in self._sizes:
+            while (more := (payable | payable << size) & mask) != payable:
+                payable = more
+                size *= 2
+        return payable
+
+    def _can_pay(self, amount: int) -> bool:
+        if amount > self._enough:
+            return amount % self.divisor == 0
+        return amount >= 0 and bool(self._payable >> amount & 1)
 
     def pay(self, amount: int, stream: Stream) -> list[int] | None:
         """Random sizes that add up to ``amount``, or ``None`` where none do."""
-        while len(self._payable) <= amount:
-            self._extend()
-        if amount < 0 or not self._payable[amount]:
+        if not self._can_pay(amount):
             return None
         paid = []
         while amount:
-            paid.append(stream.choice([s for s in self._sizes if s <= amount and self._payable[amount - s]]))
+            paid.append(stream.choice([s for s in self._sizes if self._can_pay(amount - s)]))
             amount -= paid[-1]
         return paid
 
@@ -205,7 +213,7 @@ class Assembly:
             missing -= size
             mean, sure = size / added, 0.99
             while missing < self._change.conductor:
-                missing += self._size(max(gaps, key=lambda gap: len(gap.texts)).pop())
+                missing += self._give_back(gaps)
         return missing
 
     def _fill_one_by_one(self, gaps: list[_Gap], missing: int, stream: Stream) -> int:
@@ -225,11 +233,13 @@ class Assembly:
     def _close(self, gaps: list[_Gap], missing: int, tokens: int, stream: Stream) -> Body:
         """Pay the last tokens with coins, and let a recount of the whole text decide."""
         kept = gaps[self._gap]
-        for _ in range(_ATTEMPTS):
-            paid = self._pay(missing, stream)
+        for attempt in range(_ATTEMPTS):
             gaps[self._gap] = kept
+            if attempt % _STUBBORN == _STUBBORN - 1:
+                missing += self._give_back(gaps)
+            paid = self._pay(missing, stream)
             while paid is None and any(gap.texts for gap in gaps):
-                missing += self._size(max(gaps, key=lambda gap: len(gap.texts)).pop())
+                missing += self._give_back(gaps)
                 paid = self._pay(missing, stream)
             if paid is None:
                 break
@@ -244,6 +254,11 @@ class Assembly:
             f"{tokens} tokens can't be met exactly with tokenizer {self._tokenizer.name}: its counts change too much "
             "with what stands beside a unit"
         )
+
+    def _give_back(self, gaps: list[_Gap]) -> int:
+        """Take a unit out where most are; its size, 0 where there is none."""
+        longest = max(gaps, key=lambda gap: len(gap.texts))
+        return self._size(longest.pop()) if longest.texts else 0
 
     def _pay(self, missing: int, stream: Stream) -> list[int] | None:
         return self._change.pay(missing - missing % self._change.divisor, stream)

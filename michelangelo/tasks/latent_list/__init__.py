@@ -131,14 +131,14 @@ class LatentList(Task[LatentListParams]):
         if not params.shared_prefix:
             key = (*key, seed)
         stream = Stream(*key)
-        views = stream.shuffled(ops.VIEWS)[: params.demonstrations]
-        examples = [prompt.draw_example(k, view, stream) for k, view in enumerate(views, start=1)]
+        shapes = prompt.draw_shapes(params.demonstrations, stream)
+        examples = [prompt.draw_example(k, shape, stream) for k, shape in enumerate(shapes, start=1)]
         if tokens is None or params.shared_prefix:
             return examples
         stream = Stream(*key, tokens)
         return [
-            prompt.draw_like(example, k, view, tokenizer, stream)
-            for k, (example, view) in enumerate(zip(examples, views, strict=True), start=1)
+            prompt.draw_like(example, k, shape, tokenizer, stream)
+            for k, (example, shape) in enumerate(zip(examples, shapes, strict=True), start=1)
         ]
 
     def _assembly(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.tokenizers import Tokenizer
-from michelangelo.tasks.latent_list.filler import PRINT, REVERSE, cancelling_blocks
-from michelangelo.tasks.latent_list.operations import INITIAL, execute, operation_text, view_text
+from michelangelo.tasks.latent_list.filler import PRINT, REVERSE, STRATEGIES, cancelling_blocks
+from michelangelo.tasks.latent_list.operations import INITIAL, VIEWS, execute, operation_text, view_text
 from michelangelo.tasks.latent_list.program import Program, draw_program
 
 INSTRUCTION = (
@@ -17,7 +18,7 @@ INSTRUCTION = (
 PROGRAM_TITLE = "Your session:\n"
 SETUP = f">> a = {list(INITIAL)}\n"
 
-_EXAMPLE_COMPLEXITIES = (2, 3, 4)
+_COMPLEXITIES = (2, 3, 4)
 _TRIES = 512
 
 
@@ -31,34 +32,54 @@ def query_line(program: Program) -> str:
     return f">> {view_text(program.view, program.bounds)}\n"
 
 
-def draw_example(number: int, view: str, stream: Stream) -> str:
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What a worked example shows.
+
+    Attributes:
+        view: its view.
+        complexity: number of its relevant operations.
+        filler: its one filler unit's strategy.
+    """
+
+    view: str
+    complexity: int
+    filler: str
+
+
+def draw_shapes(count: int, stream: Stream) -> list[Shape]:
+    """Shapes of ``count`` worked examples, with different views."""
+    views = stream.shuffled(VIEWS)[:count]
+    return [Shape(view, stream.choice(_COMPLEXITIES), stream.choice(STRATEGIES)) for view in views]
+
+
+def draw_example(number: int, shape: Shape, stream: Stream) -> str:
     """A worked example: a few relevant operations, one filler unit, the view and its output."""
-    program = draw_program(stream.choice(_EXAMPLE_COMPLEXITIES), view, "state", stream)
+    program = draw_program(shape.complexity, shape.view, "state", stream)
     place = stream.below(len(program.operations) + 1)
     lines = [operation_line(program, k) for k in range(len(program.operations))]
-    lines.insert(place, _draw_filler(program, place, stream))
+    lines.insert(place, _draw_filler(shape.filler, program, place, stream))
     session = "".join([SETUP, *lines, query_line(program)])
     return f"Example {number}:\n{session}{program.answer}\n\n"
 
 
-def draw_like(example: str, number: int, view: str, tokenizer: Tokenizer, stream: Stream) -> str:
-    """Another example of the same view and the same number of tokens; the given one where none is found."""
+def draw_like(example: str, number: int, shape: Shape, tokenizer: Tokenizer, stream: Stream) -> str:
+    """Another example of the same shape and the same number of tokens; the given one where none is found."""
     size = tokenizer.count(example)
     for _ in range(_TRIES):
-        drawn = draw_example(number, view, stream)
+        drawn = draw_example(number, shape, stream)
         if tokenizer.count(drawn) == size:
             return drawn
     return example
 
 
-def _draw_filler(program: Program, place: int, stream: Stream) -> str:
-    kind = stream.below(3)
-    if kind < 2:
-        return (PRINT, REVERSE)[kind]
+def _draw_filler(strategy: str, program: Program, place: int, stream: Stream) -> str:
+    if strategy != "cancel":
+        return PRINT if strategy == "print" else REVERSE
     state = list(INITIAL)
     for operation in program.operations[:place]:
         execute(state, operation)
-    return cancelling_blocks(state, 1, stream, 2)[0]
+    return cancelling_blocks(state, 1, stream, 1)[0]
 
 
 def head_parts(examples: Sequence[str]) -> list[tuple[str, str]]:
