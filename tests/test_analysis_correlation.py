@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from michelangelo.results import tidy
 
 
 def table(
-    scores: dict[str, list[float | None]], lengths: tuple[int, ...] = (2048, 4096), **common: Any
+    scores: Mapping[str, Sequence[float | None]], lengths: tuple[int, ...] = (2048, 4096), **common: Any
 ) -> pd.DataFrame:
     """One row per task, model and length; ``None``: not measured."""
     rows = [

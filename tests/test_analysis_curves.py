@@ -20,7 +20,7 @@ from michelangelo.results import load_results, sample_result_files, tidy
 
 def frame(*groups: tuple[int, float | None, str], **common: Any) -> pd.DataFrame:
     """So many rows of a score and a status each."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for count, score, status in groups:
         for _ in range(count):
             row = {"model": "m", "task": "t", "target_tokens": 2048, "run_id": "r", "instance_id": str(len(rows))}
@@ -78,7 +78,7 @@ def test_wilson_is_scipys(n: int, share: float) -> None:
     assert np.allclose([float(ours[0]), float(ours[1])], [theirs.low, theirs.high], atol=1e-12)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(scores=st.lists(st.floats(0, 1), min_size=5, max_size=30))
 def test_an_interval_holds_its_mean_and_is_never_of_length_zero(scores: list[float]) -> None:
     row = cell(frame(*((1, s, "ok") for s in scores)))
@@ -187,7 +187,7 @@ def test_averages_are_never_joined_with_samples_or_without_weights() -> None:
     assert (row["mean"], row["n_measured"], row["method"]) == (pytest.approx(0.65), 40, "published")
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.lists(
         st.tuples(

@@ -54,7 +54,7 @@ def test_a_panel_per_task_with_families_by_colour_and_models_by_dash(frame: pd.D
 def test_colours_do_not_depend_on_what_else_is_drawn(frame: pd.DataFrame) -> None:
     alone = plots.curves(frame[frame["family"] == "claude"])
     together = plots.curves(frame)
-    assert lines(alone)[0].line.color == [t for t in lines(together) if t.name == "claude-a"][0].line.color
+    assert lines(alone)[0].line.color == next(t for t in lines(together) if t.name == "claude-a").line.color
     assert plots.family_look("somebody") == plots.family_look("Somebody")
     assert family_of("reader/recency?tokens=8192", "reader") == "reader/recency"
     assert plots.family_look("reader/oracle").colour != plots.family_look("reader/lossy").colour

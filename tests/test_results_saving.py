@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from michelangelo.errors import UserError
@@ -19,8 +19,9 @@ ENDINGS = [".jsonl", ".jsonl.gz", ".csv", ".parquet"]
 
 texts = st.one_of(
     st.none(),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=30),
-    st.sampled_from(["=1+1", "+x", "-5", "@a", "'=x", "''-1", "\t=", "\r\nx", "NA", "None", "a\r\nb\rc\n", '"', "'"]),
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=30),
+    st.sampled_from(["=1+1", "+x", "-5", "@a", "'=x", "''-1", "\t=", "\r\nx", "NA", "None"]),
+    st.sampled_from(["a\r\nb\rc\n", "\r", "a\rb", '"', "'", "a\x00b"]),
 )
 values = st.one_of(
     st.floats(0, 1), st.integers(-5, 5), st.text(st.characters(codec="utf-8"), max_size=5), st.booleans()
@@ -48,7 +49,7 @@ def fields(frame: pd.DataFrame) -> list[dict[str, object]]:
     return json.loads(json.dumps(kept.where(kept.notna(), None).to_dict("records")))  # type: ignore[no-any-return]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=8, deadline=None, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(table=st.lists(rows, min_size=1, max_size=4))
 def test_every_format_gives_back_what_was_written(table: list[dict[str, object]]) -> None:
     frame = tidy(table).frame
@@ -87,7 +88,7 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
     frame = tidy([{"model": "m", "task": "t", "target_tokens": 1, "score": 1.0, "status": "ok"}]).frame
     path = tmp_path / "a.jsonl"
     path.write_text("before")
-    broken = frame.assign(params=[{"x": object()}])
+    broken = frame.assign(params=pd.Series([{"x": object()}]))
     with pytest.raises(TypeError):
         save_results(broken, path)
     assert path.read_text() == "before"

@@ -1,0 +1,363 @@
+"""Degradation curves as a figure: score against context length, with intervals, chance and everything unmeasured."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from michelangelo.analysis import EffectiveLength, each_series, effective_length, records, series_columns
+from michelangelo.analysis import curves as curve_frame
+from michelangelo.errors import UserError
+from michelangelo.lsq.lengths import format_length
+from michelangelo.plots.layout import Theme, dress, footer, length_axis, score_axis
+from michelangelo.plots.palette import DASHES, GREY, Look, family_look, family_of, task_look, transparent
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+View = Literal["task", "family", "model"]
+_Trace = tuple[str, dict[str, Any]]
+Chance = Mapping[str, float | Sequence[tuple[str, float]]]
+
+_PER_PANEL = 4  # models of one family that fit a panel of the family view
+_NAMED = ("task", "variant", "family", "model", "aggregate", "source")
+
+
+@dataclass(frozen=True)
+class _Series:
+    """One curve: where it goes and how it looks."""
+
+    panel: str
+    group: str
+    name: str
+    look: Look
+    dash: str
+    task: str
+    rows: pd.DataFrame
+
+
+def curves(
+    frame: pd.DataFrame,
+    view: View = "task",
+    *,
+    bands: bool = True,
+    chance: Chance | None = None,
+    effective: bool = False,
+    threshold: float | None = None,
+    theme: Theme = "auto",
+    legend: Literal["right", "below"] = "right",
+    columns: int | None = None,
+    note: str | None = None,
+) -> go.Figure:
+    """Score against context length.
+
+    Hollow markers: over 10 % of the samples unmeasured, or fewer than 5 instances. A length without any measured
+    sample is a gap. Lengths of 0 have no place on the axis and are left off.
+
+    Args:
+        frame: result rows, or curves as ``analysis.curves`` gives them.
+        view: ``task``: a panel per task, coloured by model family; ``family``: a panel per task and family (four models
+            at most); ``model``: a panel per model, coloured by task.
+        bands: draw the 95 % intervals.
+        chance: chance rates by task (or ``task · variant``): a value, or pairs of label and value. Only what is given
+            is drawn.
+        effective: draw each curve's effective length.
+        threshold: for the effective length, see ``analysis.effective_length``.
+        theme: ``auto`` has no background and suits light and dark pages; ``print`` is black on white.
+        legend: ``below`` for narrow screens.
+        columns: panels side by side; 1 to 3 by their number where left out.
+        note: footer; what the rows are (``analysis.provenance``) where left out.
+
+    Raises:
+        UserError: an unknown view, or nothing to draw.
+    """
+    if view not in ("task", "family", "model"):
+        raise UserError(f"no view {view!r}; views are task, family, model")
+    table = frame if {"mean", "method"} <= set(frame.columns) else curve_frame(frame)
+    series = _series(table, view)
+    if not series:
+        raise UserError("nothing to draw: no row has a length above 0 tokens")
+    panels = list(dict.fromkeys(s.panel for s in series))
+    fig, places = _panels(panels, columns, legend)
+    titled = legend != "below" and not all(s.name.startswith(s.group) for s in series)
+    traces = [band for s in series for band in _bands(s)] if bands else []
+    traces += _lines(series, titled=titled)
+    traces += _chance_lines(series, chance or {}, by_task=view == "model")
+    if effective:
+        traces += _effective(series, threshold)
+        fig.update_annotations(yshift=12)
+    where = [places[panel] for panel, _ in traces]
+    fig.add_traces([t for _, t in traces], rows=[w[0] for w in where], cols=[w[1] for w in where])
+    told = note if note is not None else str(table.attrs.get("provenance", ""))
+    _finish(fig, series, len(panels), legend, theme, told)
+    fig.update_yaxes(title_text=_score_title(series, bands), title_standoff=8, col=1)
+    return fig
+
+
+def _series(table: pd.DataFrame, view: View) -> list[_Series]:
+    splits = [c for c in series_columns(table) if c not in _NAMED]
+    variants = table.groupby("task", dropna=False)["variant"].nunique(dropna=False) if "variant" in table else None
+    found = []
+    for told, rows in each_series(table[table["target_tokens"] > 0]):
+        task = str(told.get("task") or "")
+        variant = told.get("variant")
+        shown = f"{task} · {variant or 'standard'}" if variants is not None and variants.get(task, 1) > 1 else task
+        model = str(told.get("model") or "all models")
+        extra = [f"{c} {told[c]}" for c in splits if told[c] is not None]
+        extra += ["published"] * bool(told.get("aggregate"))
+        found.append((shown, task, family_of(model, told.get("family")), model, ", ".join(extra), rows))
+    found.sort(key=lambda f: (f[0], f[2], f[3], f[4]))
+    if len({bool(f[4].endswith("published")) for f in found}) == 1:
+        found = [(*f[:4], f[4].removesuffix("published").rstrip(", "), f[5]) for f in found]
+    return _by_model(found) if view == "model" else _by_family(found, split_families=view == "family")
+
+
+def _dashes(names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """The rank of every (group, name) within its group."""
+    rank: dict[tuple[str, str], int] = {}
+    for group, name in sorted(set(names)):
+        rank[group, name] = sum(1 for g, _ in rank if g == group)
+    return rank
+
+
+def _by_family(found: list[tuple[str, str, str, str, str, pd.DataFrame]], *, split_families: bool) -> list[_Series]:
+    names = [f"{model} ({extra})" if extra else model for *_, model, extra, _ in found]
+    rank = _dashes([(f[2], n) for f, n in zip(found, names, strict=True)])
+    out = []
+    for (shown, _, family, _, _, rows), name in zip(found, names, strict=True):
+        i = rank[family, name]
+        panel = shown
+        if split_families:
+            members = sorted(n for g, n in rank if g == family)
+            part = f" ({i // _PER_PANEL + 1})" if len(members) > _PER_PANEL else ""
+            panel = f"{shown} · {family}{part}"
+        look = family_look(family)
+        marker = look.marker if i < len(DASHES) else f"{look.marker}-dot"
+        out.append(_Series(panel, family, name, Look(look.colour, marker), DASHES[i % len(DASHES)], shown, rows))
+    return out
+
+
+def _by_model(found: list[tuple[str, str, str, str, str, pd.DataFrame]]) -> list[_Series]:
+    names = [f"{shown} ({extra})" if extra else shown for shown, *_, extra, _ in found]
+    rank = _dashes([(f[1], n) for f, n in zip(found, names, strict=True)])
+    return [
+        _Series(model, task, name, task_look(task), DASHES[rank[task, name] % len(DASHES)], shown, rows)
+        for (shown, task, _, model, _, rows), name in zip(found, names, strict=True)
+    ]
+
+
+def _panels(names: list[str], columns: int | None, legend: str) -> tuple[go.Figure, dict[str, tuple[int, int]]]:
+    from plotly.subplots import make_subplots
+
+    across = columns or (1 if legend == "below" else min(3, len(names)) if len(names) != 4 else 2)
+    down = -(-len(names) // across)
+    height = _plot_height(down)
+    fig = make_subplots(
+        rows=down,
+        cols=across,
+        shared_yaxes=True,
+        subplot_titles=[_title(n, 110 // across) for n in names],
+        horizontal_spacing=0.035 if across > 1 else 0,
+        vertical_spacing=min(0.9 / max(1, down - 1), 85 / height) if down > 1 else 0,
+    )
+    return fig, {name: (i // across + 1, i % across + 1) for i, name in enumerate(names)}
+
+
+def _title(name: str, width: int) -> str:
+    """A panel's title in at most two lines."""
+    return "<br>".join(escape(line) for line in textwrap.wrap(name, max(30, width), max_lines=2, placeholder=" …"))
+
+
+def _plot_height(rows: int) -> int:
+    return 380 if rows == 1 else 310 * rows
+
+
+def _stretches(rows: pd.DataFrame, column: str) -> list[pd.DataFrame]:
+    """Unbroken runs of lengths where the column has a value."""
+    there = rows[column].notna().to_numpy()
+    run = np.cumsum(np.diff(np.concatenate([[False], there]).astype(int)) == 1)
+    return [part for _, part in rows[there].groupby(run[there])]
+
+
+def _bands(s: _Series) -> Iterator[_Trace]:
+    for part in _stretches(s.rows, "low"):
+        x = part["target_tokens"].to_numpy(dtype=float)
+        if len(x) == 1:
+            x = np.array([x[0] * 0.95, x[0] * 1.05])
+            part = pd.concat([part, part])
+        band = {
+            "type": "scatter",
+            "x": np.concatenate([x, x[::-1]]),
+            "y": np.concatenate([part["high"], part["low"][::-1]]),
+            "fill": "toself",
+            "mode": "lines",
+            "line": {"width": 0},
+            "fillcolor": transparent(s.look.colour, 0.12),
+            "hoverinfo": "skip",
+            "showlegend": False,
+            "legendgroup": s.group,
+        }
+        yield s.panel, band
+
+
+def _hover(s: _Series, row: dict[str, Any]) -> str:
+    lines = [f"<b>{escape(s.group)} · {escape(s.name)}</b>", f"{escape(s.task)}, {int(row['target_tokens']):,} tokens"]
+    lines.append("not measured" if pd.isna(row["mean"]) else f"score {row['mean']:.3f}")
+    if not pd.isna(row["low"]):
+        lines[-1] += f", 95 % CI {row['low']:.2f} to {row['high']:.2f} ({row['method']})"
+    if row["method"] == "published":
+        lines.append(
+            "published average, n unknown" if pd.isna(row["n_planned"]) else f"published, n {row['n_planned']}"
+        )
+    else:
+        lines.append(f"{row['n_measured']:,} measured of {row['n_planned']:,} planned, worst case {row['worst']:.3f}")
+        failed = {k: v for k, v in row["statuses"].items() if k != "ok"}
+        if failed:
+            lines.append(", ".join(f"{escape(str(k))} {v:,}" for k, v in failed.items()))
+    return "<br>".join(lines)
+
+
+def _lines(series: list[_Series], *, titled: bool) -> Iterator[_Trace]:
+    shown: set[tuple[str, str]] = set()
+    for s in series:
+        hollow = s.rows["hollow"].to_numpy(dtype=bool)
+        line = {
+            "type": "scatter",
+            "x": s.rows["target_tokens"].to_numpy(dtype=float),
+            "y": s.rows["mean"].to_numpy(dtype=float),
+            "mode": "lines+markers",
+            "name": escape(s.name),
+            "legendgroup": s.group,
+            "legendgrouptitle": {"text": escape(s.group) if titled and s.group != s.name else None},
+            "showlegend": (s.group, s.name) not in shown,
+            "connectgaps": False,
+            "line": {"color": s.look.colour, "width": 2, "dash": s.dash},
+            "marker": {
+                "size": 8,
+                "symbol": [f"{s.look.marker.removesuffix('-dot')}-open" if h else s.look.marker for h in hollow],
+                "color": s.look.colour,
+                "line": {"width": np.where(hollow, 2, 0).tolist(), "color": s.look.colour},
+            },
+            "text": [_hover(s, row) for row in records(s.rows)],
+            "hovertemplate": "%{text}<extra></extra>",
+        }
+        shown.add((s.group, s.name))
+        yield s.panel, line
+
+
+def _ends(series: Sequence[_Series]) -> tuple[float, float]:
+    lengths = pd.concat([s.rows["target_tokens"] for s in series])
+    return float(lengths.min()), float(lengths.max())
+
+
+def _chance_lines(series: list[_Series], chance: Chance, *, by_task: bool) -> Iterator[_Trace]:
+    """Dotted lines, one legend entry per label; in the tasks' colours where a panel holds several tasks."""
+    low, high = _ends(series)
+    named: set[str] = set()
+    for s in {(s.panel, s.task): s for s in series}.values():
+        given = chance.get(s.task, chance.get(s.task.split(" · ")[0], ()))
+        for label, value in [("chance", given)] if isinstance(given, (int, float)) else given:
+            name = f"{label}, {s.task}" if by_task else label
+            line = {
+                "type": "scatter",
+                "x": [min(low, 1024.0), max(high, 2.0**20)],
+                "y": [value, value],
+                "mode": "lines",
+                "name": escape(name),
+                "legendgroup": s.group if by_task else "chance",
+                "showlegend": name not in named,
+                "line": {"color": s.look.colour if by_task else GREY, "width": 1.5, "dash": "dot"},
+                "hovertemplate": f"{escape(label)} on {escape(s.task)}: {value:.3f}<extra></extra>",
+            }
+            yield s.panel, line
+            named.add(name)
+
+
+def _effective(series: list[_Series], threshold: float | None) -> Iterator[_Trace]:
+    """One vertical line per panel and effective length, with the models it holds for in its hover text."""
+    lines: dict[tuple[str, str], list[tuple[_Series, EffectiveLength]]] = {}
+    for s in series:
+        found = effective_length(s.rows, threshold)
+        if found.tokens is not None:
+            text = f"≥ {format_length(found.tokens)}" if found.at_least else format_length(found.tokens)
+            lines.setdefault((s.panel, text), []).append((s, found))
+    for (panel, text), members in lines.items():
+        first, tokens = members[0][0], members[0][1].tokens
+        colour = first.look.colour if len(members) == 1 else GREY
+        said = [f"{escape(s.name)}: effective length {escape(str(f))} ({f.basis})" for s, f in members]
+        line = {
+            "type": "scatter",
+            "x": [tokens, tokens],
+            "y": [0, 1.02],
+            "mode": "lines+text",
+            "cliponaxis": False,
+            "text": ["", text],
+            "textposition": "top center",
+            "textfont": {"color": colour, "size": 10},
+            "line": {"color": colour, "width": 1, "dash": "dash"},
+            "legendgroup": first.group if len(members) == 1 else "effective length",
+            "showlegend": False,
+            "hovertemplate": "<br>".join(said) + "<extra></extra>",
+        }
+        yield panel, line
+
+
+def _finish(fig: go.Figure, series: list[_Series], panels: int, legend: str, theme: Theme, note: str) -> None:
+    across = len({a.domain for a in fig.select_xaxes()})
+    down = -(-panels // across)
+    fig.update_xaxes(**length_axis(*_ends(series), every=2 if across > 1 else 1))
+    fig.update_yaxes(**score_axis())
+    fig.update_annotations(font_size=13)
+    dress(fig, theme)
+    below = 62
+    _axis_title(fig, 36)
+    tall = footer(fig, note, below=below, width=170 if across > 1 else 110)
+    under = _legend_height(fig) if legend == "below" else 0
+    fig.update_layout(
+        height=_plot_height(down) + 50 + below + tall + under,
+        margin={"l": 60, "r": 20, "t": 50, "b": below + tall + under},
+        legend={
+            "groupclick": "togglegroup",
+            "tracegroupgap": 4,
+            "font": {"size": 11},
+            **({"y": 0, "yanchor": "top", "orientation": "h"} if legend == "below" else {"y": 1, "yanchor": "top"}),
+        },
+    )
+    if legend == "below":
+        plot = _plot_height(down)
+        fig.update_layout(legend_y=-(below + tall) / plot)
+
+
+def _score_title(series: list[_Series], bands: bool) -> str:
+    """What the score axis shows: nobody's interval stands behind a published score."""
+    if all((s.rows["method"] == "published").all() for s in series):
+        return "Published score"
+    return "Mean score (95 % CI)" if bands else "Mean score"
+
+
+def _legend_height(fig: go.Figure, width: int = 620) -> int:
+    """Height of a legend under the figure, pixels, on a screen of about that width."""
+    names = [len(t.name or "") for t in fig.data if t.showlegend]
+    across = max(1, width // (50 + 7 * max(names, default=1)))
+    return 24 * -(-len(names) // across) + 30
+
+
+def _axis_title(fig: go.Figure, below: float) -> None:
+    """One title for all length axes, in the middle under them."""
+    fig.add_annotation(
+        text="Context length (tokens, log scale; 1K = 1,024)",
+        xref="paper",
+        yref="paper",
+        x=0.5,
+        y=0,
+        yshift=-below + 10,
+        yanchor="top",
+        showarrow=False,
+        font_size=12,
+    )

@@ -1,0 +1,108 @@
+"""Axes, theme and footer that all curve figures share."""
+
+from __future__ import annotations
+
+import textwrap
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from michelangelo.lsq.lengths import format_length
+from michelangelo.plots.palette import GREY
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+Theme = Literal["auto", "print"]
+
+FIRST, LAST = 900.0, 1.25e6
+"""Ends of the length axis, tokens; wider only where data lies outside."""
+
+GRID = "rgba(128,128,128,0.22)"
+
+CONFIG: dict[str, Any] = {
+    "displaylogo": False,
+    "responsive": True,
+    "modeBarButtonsToRemove": ["lasso2d", "select2d", "autoScale2d"],
+    "toImageButtonOptions": {
+        "format": "png",
+        "filename": "michelangelo_degradation",
+        "width": 1600,
+        "height": 900,
+        "scale": 2,
+    },
+}
+"""Options for showing a figure, for ``st.plotly_chart(config=...)`` and ``fig.show(config=...)``."""
+
+
+def length_axis(low: float, high: float, *, every: int = 1) -> dict[str, Any]:
+    """A logarithmic axis with ticks at powers of two, the same for all figures unless data lies outside 1K to 1M.
+
+    Args:
+        low: shortest length shown, tokens.
+        high: longest length shown, tokens.
+        every: label each n-th tick only; 1M is always labelled.
+    """
+    low, high = min(FIRST, low / 1.15), max(LAST, high * 1.2)
+    powers = range(int(np.ceil(np.log2(low))), int(np.floor(np.log2(high))) + 1)
+    text = [format_length(2**k) if (20 - k) % every == 0 else "" for k in powers]
+    return {
+        "type": "log",
+        "range": [float(np.log10(low)), float(np.log10(high))],
+        "tickmode": "array",
+        "tickvals": [2**k for k in powers],
+        "ticktext": text,
+        "gridcolor": GRID,
+        "zeroline": False,
+    }
+
+
+def score_axis() -> dict[str, Any]:
+    """The score axis, 0 to 1 always."""
+    return {"range": [-0.02, 1.02], "dtick": 0.2, "tickformat": ".1f", "gridcolor": GRID, "zeroline": False}
+
+
+def dress(fig: go.Figure, theme: Theme) -> None:
+    """Colours of page and text: legible on light and dark pages, or black on white for print."""
+    page, ink = ("#ffffff", "#1a1a1a") if theme == "print" else ("rgba(0,0,0,0)", GREY)
+    fig.update_layout(
+        template="plotly_white" if theme == "print" else "none",
+        paper_bgcolor=page,
+        plot_bgcolor=page,
+        font={"color": ink, "size": 12},
+        hovermode="closest",
+        uirevision="constant",
+    )
+    fig.update_annotations(font_color=ink)
+
+
+def footer(fig: go.Figure, text: str, *, below: float, width: int = 150) -> int:
+    """Write where the numbers come from under the figure, so that it travels with the picture.
+
+    Args:
+        fig: the figure.
+        text: plain text; it is escaped.
+        below: distance from the plot area's lower edge, pixels.
+        width: characters per line.
+
+    Returns:
+        Height of the footer, pixels.
+    """
+    lines = textwrap.wrap(text, width)[:4]
+    if not lines:
+        return 0
+    fig.add_annotation(
+        text="<br>".join(escape(line) for line in lines),
+        xref="paper",
+        yref="paper",
+        x=0,
+        y=0,
+        yshift=-below,
+        xanchor="left",
+        yanchor="top",
+        align="left",
+        showarrow=False,
+        font={"size": 10, "color": GREY},
+    )
+    return 14 * len(lines) + 6

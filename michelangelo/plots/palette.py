@@ -1,0 +1,88 @@
+"""Constant colours, markers and dashes: a family looks the same in every figure, whatever else is drawn.
+
+Hues are Okabe and Ito's (2008). Those that fall below a contrast of 3:1 on white or on near-black are darkened, and
+black, which vanishes on a dark page, is a violet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, YELLOW, VIOLET = "#B8860B", "#2E9BD6", "#8F8A00", "#8A63C9"
+GREY = "#767676"
+"""Chance and reference lines."""
+
+_HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, VIOLET)
+_MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
+_FAR_MARKERS = ("cross", "x", "star-diamond", "hourglass", "bowtie", "triangle-left", "triangle-right", "hexagram")
+DASHES = ("solid", "6px,3px", "10px,3px,2px,3px", "16px,4px")
+"""Four models of one family are told apart by their dash; dotted lines are chance."""
+
+
+class Look(NamedTuple):
+    """How a family or task is drawn.
+
+    Attributes:
+        colour: as ``#rrggbb``.
+        marker: Plotly's name of the symbol.
+    """
+
+    colour: str
+    marker: str
+
+
+_LARGE = ("gpt", "gemini", "claude", "qwen", "llama", "mistral", "deepseek", "o-series")
+_FAMILIES = {name: Look(_HUES[i], _MARKERS[i]) for i, name in enumerate(_LARGE)} | {
+    "reader/oracle": Look(BLUE, "circle"),
+    "reader/lossy": Look(VERMILLION, "square"),
+    "reader/recency": Look(GREEN, "diamond"),
+    "reader/retrieval": Look(PURPLE, "triangle-up"),
+    "reader/chance": Look(YELLOW, "triangle-down"),
+}
+
+_TASKS = {
+    "latent_list": Look(BLUE, "circle"),
+    "mrcr": Look(VERMILLION, "square"),
+    "idk": Look(GREEN, "diamond"),
+}
+
+_COMPARISON = (
+    "niah",
+    "multi_niah",
+    "variable_tracing",
+    "common_words",
+    "frequent_words",
+    "hashhop",
+    "location_tracking",
+)
+_TASKS |= {name: Look(PURPLE, (*_MARKERS[3:], *_FAR_MARKERS)[i]) for i, name in enumerate(_COMPARISON)}
+
+
+def _hashed(name: str) -> Look:
+    digest = hashlib.sha256(name.encode()).digest()
+    return Look(_HUES[digest[0] % len(_HUES)], _FAR_MARKERS[digest[1] % len(_FAR_MARKERS)])
+
+
+def family_look(family: str) -> Look:
+    """A model family's colour and marker; the largest have a hue of their own, others get theirs from their name."""
+    return _FAMILIES.get(family.lower()) or _hashed(family.lower())
+
+
+def task_look(task: str) -> Look:
+    """A task's colour and marker; retrieval baselines share one hue."""
+    return _TASKS.get(task) or _hashed(task)
+
+
+def family_of(model: str, family: str | None) -> str:
+    """What a model's curve is coloured by: its family, of a built-in reader the reader itself, else the model."""
+    if model.startswith("reader/"):
+        return model.split("?")[0]
+    return family or model
+
+
+def transparent(colour: str, alpha: float) -> str:
+    """A colour as ``rgba(...)``."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
