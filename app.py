@@ -2,7 +2,7 @@
 
 import streamlit as st
 
-st.set_page_config(page_title="Michelangelo", page_icon=":material/stylus_note:", layout="wide")
+st.set_page_config(page_title="Michelangelo", page_icon="🗿", layout="wide")
 
 st.navigation(
     {

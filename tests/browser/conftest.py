@@ -62,8 +62,9 @@ def browser() -> Iterator[object]:
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
+    expect.set_options(timeout=PATIENCE * 1000)
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         yield running

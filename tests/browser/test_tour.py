@@ -1,0 +1,130 @@
+"""All pages in a browser: light and dark, wide and narrow, hostile results loaded, and a run that outlives its page."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from tests.pages import lines, row
+
+pytestmark = pytest.mark.browser
+
+PAGES = {
+    "Instances": "Prompt",
+    "Live evaluation": "Samples per length",
+    "Results files": "Report on",
+    "Degradation curves": "Download as CSV",
+}
+"""Each page's link, and a text that shows that it is drawn to its end."""
+
+BUDGET = 2_000_000  # bytes over the web socket for a whole tour
+ROOT = Path(__file__).parents[2]
+NASTY = "![x](http://127.0.0.1:9/a.png) <img src=http://127.0.0.1:9/b.png> $x$"
+
+
+def visit(page: Any, name: str) -> None:
+    from playwright.sync_api import expect
+
+    page.get_by_role("link", name=name, exact=True).click()
+    expect(page.get_by_role("heading", name=name, exact=True, level=1)).to_be_visible()
+    expect(page.get_by_text(PAGES[name], exact=True).first).to_be_visible()
+    expect(page.get_by_test_id("stSkeleton")).to_have_count(0)
+    expect(page.get_by_test_id("stException")).to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1440, 900])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_page_is_drawn_and_calls_nobody(watched: Any, app_url: str, scheme: str, width: int) -> None:
+    page, traffic = watched
+    page.emulate_media(color_scheme=scheme)
+    page.set_viewport_size({"width": width, "height": 1000})
+    page.goto(app_url)
+    for name in [*list(PAGES)[1:], "Instances"]:
+        visit(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    dark = page.evaluate("getComputedStyle(document.querySelector('[data-testid=stApp]')).colorScheme") == "dark"
+    assert dark == (scheme == "dark")
+    assert traffic.received < BUDGET
+    assert traffic.outside == []
+    assert traffic.errors == []
+
+
+def test_hostile_results_call_nobody(watched: Any, app_url: str) -> None:
+    from playwright.sync_api import expect
+
+    page, traffic = watched
+    page.goto(app_url)
+    visit(page, "Results files")
+    fields = ("model", "family", "provider", "task", "variant", "view", "filler", "response", "error", "answer")
+    rows = [row(**dict.fromkeys(fields, NASTY), instance_id=f"i{i}", score=i % 2) for i in range(8)]
+    data = lines([*rows, row(score=87, instance_id=NASTY), row(status=NASTY)])
+    files = [(f"{NASTY[:30]}.jsonl".replace("/", ""), data), ("**b** ![y](x).csv", b"a,b\n")]
+    page.get_by_test_id("stFileUploaderDropzoneInput").set_input_files(
+        [{"name": name, "mimeType": "text/plain", "buffer": content} for name, content in files]
+    )
+    expect(page.get_by_text("8 accepted")).to_be_visible()
+    expect(page.get_by_text("Some files could not be read")).to_be_visible()
+    visit(page, "Degradation curves")
+    page.get_by_test_id("stSidebar").get_by_label("Results in use").click()
+    page.keyboard.press("Escape")
+    for tab in ("Area and effective length", "Where published scores come from", "Points"):
+        page.get_by_role("tab", name=tab).click()
+    page.get_by_role("combobox", name="Models").click()
+    page.keyboard.press("Escape")
+    assert page.locator("main img, [data-testid=stMain] img").count() == 0
+    assert traffic.outside == []
+    assert traffic.errors == []
+
+
+@pytest.fixture
+def run_address(watched: Any, app_url: str) -> Iterator[str]:
+    """Address of a run of 150 questions that was just started; its folder is removed afterwards."""
+    from playwright.sync_api import expect
+
+    page, _ = watched
+    page.goto(app_url)
+    visit(page, "Live evaluation")
+    page.goto(f"{app_url}/live_evaluation?e_model=reader/oracle&e_length=64K&e_count=150")
+    page.get_by_test_id("stBaseButton-primary").click()
+    expect(page).to_have_url(re.compile("e_run="))
+    yield page.url
+    if folder := folder_of(page.url):
+        shutil.rmtree(folder)
+
+
+def folder_of(address: str) -> Path | None:
+    (run_id,) = parse_qs(urlsplit(address).query)["e_run"]
+    root = Path(os.environ.get("MICHELANGELO_RUNS") or ROOT / "runs")
+    return next((p.parent for p in root.glob("*/run.json") if json.loads(p.read_text())["run_id"] == run_id), None)
+
+
+def test_a_run_outlives_the_page(run_address: str, watched: Any, browser: Any) -> None:
+    from playwright.sync_api import expect
+
+    page, _ = watched
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text(re.compile(r"^\d+ of 150"))).to_be_visible()
+    other = browser.new_context().new_page()
+    other.goto(run_address)
+    expect(other.get_by_text(re.compile(r"^\d+ of 150"))).to_be_visible()
+    page.goto("about:blank")
+    expect(other.get_by_text("Completed")).to_be_visible()
+    expect(other.get_by_text("150 of 150")).to_be_visible()
+    expect(other.get_by_text("Curves of this run")).to_be_visible()
+    other.context.close()
+    folder = folder_of(run_address)
+    assert folder is not None
+    time.sleep(0.5)
+    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert len(rows) == len({r["instance_id"] for r in rows}) == 150
+    assert {r["score"] for r in rows} == {1.0}
