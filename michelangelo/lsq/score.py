@@ -17,6 +17,7 @@ class Score:
         extracted: the answer found in the reply, or ``None`` where none was recognised.
         postprocessed: whether ``extracted`` is more than the reply with its outer white space taken off.
         reason: one sentence that says which rule decided.
+        flags: remarks for the result row, e.g. ``variants_disagree``.
         trace: the scorer's steps as (label, text), from the raw reply to the decision.
     """
 
@@ -26,6 +27,7 @@ class Score:
     postprocessed: bool
     reason: str
     variants: Mapping[str, float] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
     trace: tuple[tuple[str, str], ...] = ()
 
     @property

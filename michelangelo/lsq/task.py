@@ -85,6 +85,23 @@ class Chance:
     published: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Anatomy:
+    """A task's four parts in a few words each, for people; ``""`` where a task doesn't say.
+
+    Attributes:
+        structure: the latent structure that must be inferred.
+        updates: what changes it.
+        filler: what doesn't.
+        view: what is asked of it.
+    """
+
+    structure: str = ""
+    updates: str = ""
+    filler: str = ""
+    view: str = ""
+
+
 class Task(ABC, Generic[P]):
     """Base of every task. A subclass in one file, decorated with ``@task("name")``, is all a new task needs.
 
@@ -97,6 +114,7 @@ class Task(ABC, Generic[P]):
         Params: dataclass whose fields are made with ``parameter``.
         solver: the independent solver.
         chance_note: why our chance rates are what they are, shown wherever they are.
+        anatomy: its four parts in words.
     """
 
     name: str = ""
@@ -107,6 +125,7 @@ class Task(ABC, Generic[P]):
     Params: type[P]
     solver: Solver
     chance_note: str = ""
+    anatomy: Anatomy = Anatomy()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -153,6 +172,14 @@ class Task(ABC, Generic[P]):
     def filler_label(self, params: Mapping[str, Any]) -> str:
         """How a result row names the filler."""
         return str(params.get("filler", ""))
+
+    def variant(self, params: Mapping[str, Any]) -> str:
+        """What a result row's ``variant`` says: what must be kept apart when averaging, ``""`` where nothing must."""
+        return ""
+
+    def remark(self, instance: Instance, response: str) -> str | None:
+        """What a reply is beside its score, in one sentence for people, or ``None``."""
+        return None
 
     def resolved(self, params: P) -> dict[str, Any]:
         """Parameters as JSON values."""

@@ -79,7 +79,7 @@ def judge(task: Task[Any], question: Scorable, returned: Returned, *, sent_token
         # A scorer's bug must not cost an answer that was paid for: it is kept, unmeasured, to be scored again.
         why = f"the scorer failed ({type(error).__name__}: {error}); score the stored response again"
         return Outcome("unparsed", None, why, (*flags, SCORER_ERROR))
-    return Outcome("ok" if score.parsed else "unparsed", score, None, flags)
+    return Outcome("ok" if score.parsed else "unparsed", score, None, (*flags, *score.flags))
 
 
 _REASONS = {

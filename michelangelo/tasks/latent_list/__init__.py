@@ -20,8 +20,9 @@ from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Chance, Scorable, Task
+from michelangelo.lsq.task import Anatomy, Chance, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.scoring.simulation import simulated_rate
 from michelangelo.tasks.latent_list import chance as chances
 from michelangelo.tasks.latent_list import operations as ops
 from michelangelo.tasks.latent_list import prompt
@@ -84,6 +85,12 @@ class LatentList(Task[LatentListParams]):
     Params = LatentListParams
     solver = ListSolver()
     chance_note = chances.NOTE
+    anatomy = Anatomy(
+        structure="a Python list",
+        updates="operations that change the list for good",
+        filler="prints, double reverses, blocks that cancel out",
+        view="print, sum, min, max or len of a slice",
+    )
 
     def build(self, params: LatentListParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
         """See ``Task.build``."""
@@ -187,10 +194,10 @@ class LatentList(Task[LatentListParams]):
                 view = params.view or ops.VIEWS[k % len(ops.VIEWS)]
                 program = draw_program(level, view, params.relevance, stream)
                 scores.append(score_reply(view, program.answer, chances.guess(program, stream)).value)
-            found.append(chances.simulate(scores, f"complexity {level}", PAPER_CHANCE.get(level)))
+            found.append(simulated_rate(scores, f"complexity {level}", PAPER_CHANCE.get(level)))
             pooled += scores
         if len(levels) > 1:
-            found.append(chances.simulate(pooled, "complexities 1, 5 and 20 together", PAPER_CHANCE_OVERALL))
+            found.append(simulated_rate(pooled, "complexities 1, 5 and 20 together", PAPER_CHANCE_OVERALL))
         return found
 
     def filler_label(self, params: Mapping[str, Any]) -> str:

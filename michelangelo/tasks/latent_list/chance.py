@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
 from michelangelo.lsq.randomness import Stream
-from michelangelo.lsq.task import Chance
 from michelangelo.tasks.latent_list.operations import numbers_of
 from michelangelo.tasks.latent_list.program import Program
 
@@ -29,12 +26,3 @@ def guess(program: Program, stream: Stream) -> str:
     if program.view == "print":
         return str([stream.choice(numbers) for _ in range(stream.between(0, most))])
     return str(stream.choice(numbers))
-
-
-def simulate(scores: list[float], label: str, published: float | None) -> Chance:
-    """Mean of simulated scores with its normal 95 % interval, cut to 0 and 1."""
-    n = len(scores)
-    mean = math.fsum(scores) / n
-    spread = math.sqrt(math.fsum((s - mean) ** 2 for s in scores) / max(1, n - 1))
-    half = 1.96 * max(spread, 1 / n) / math.sqrt(n)
-    return Chance(mean, max(0.0, mean - half), min(1.0, mean + half), n, label, published)

@@ -1,0 +1,123 @@
+"""Judge MRCR replies under every grader in use; the field mixes them up, so all are computed side by side.
+
+Graders, with the argument order their sources have (it matters to ``SequenceMatcher``):
+
+- ``paper``: what follows the first key, compared as (target, reply); the headline, arXiv 2409.12640 section 2.2.
+- ``strict``: the reply must begin with the key; compared as (reply, target), as openai/mrcr does.
+- ``evalscope``: leading line breaks and spaces dropped, then strict.
+- ``lenient``: after the last key anywhere, both sides stripped, compared as (target, reply), as mrcr_v2 does.
+
+Each with ``autojunk`` on, Python's default and what everybody publishes, and off (``…_no_autojunk``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from michelangelo.lsq.score import Score
+from michelangelo.scoring.edit_ratio import edit_ratio
+
+DISAGREEMENT = 0.05
+"""Variants that differ by more are flagged."""
+
+_LONGEST_FACTOR = 8
+_LONGEST_EXTRA = 4096
+
+Pair = tuple[str, str]
+"""First and second text for the edit ratio."""
+
+
+def paper(key: str, target: str, reply: str) -> Pair | None:
+    """What follows the first key."""
+    _, found, rest = reply.partition(key)
+    return (target, rest) if found else None
+
+
+def strict(key: str, target: str, reply: str) -> Pair | None:
+    """What follows the key a reply begins with."""
+    return (reply.removeprefix(key), target) if reply.startswith(key) else None
+
+
+def evalscope(key: str, target: str, reply: str) -> Pair | None:
+    """As strict, leading line breaks and spaces dropped."""
+    return strict(key, target, reply.lstrip("\r\n "))
+
+
+def lenient(key: str, target: str, reply: str) -> Pair | None:
+    """What follows the last key anywhere, both sides stripped."""
+    _, found, rest = reply.rpartition(key)
+    return (target.strip(), rest.strip()) if found else None
+
+
+GRADERS: dict[str, Callable[[str, str, str], Pair | None]] = {
+    "paper": paper,
+    "strict": strict,
+    "evalscope": evalscope,
+    "lenient": lenient,
+}
+
+
+def variants(key: str, target: str, reply: str) -> dict[str, float]:
+    """Every grader's score by name, with and without autojunk, 0 to 1; equal comparisons are made once."""
+    done: dict[tuple[str, str, bool], float] = {}
+    scores = {}
+    for name, grader in GRADERS.items():
+        pair = grader(key, target, reply)
+        for autojunk in (True, False):
+            label = name if autojunk else f"{name}_no_autojunk"
+            if pair is None:
+                scores[label] = 0.0
+                continue
+            known = (*pair, autojunk)
+            if known not in done:
+                done[known] = edit_ratio(*pair, autojunk=autojunk)
+            scores[label] = done[known]
+    return scores
+
+
+def score_reply(key: str, answer: str, response: str) -> Score:
+    """Score a reply; headline ``paper``, ``raw`` is ``strict``.
+
+    Args:
+        key: the string asked for.
+        answer: key and piece.
+        response: the reply as it came. Of a reply far longer than the answer only the beginning is looked at.
+
+    Returns:
+        Score flagged ``variants_disagree`` where the graders differ by more than ``DISAGREEMENT``, ``overlong`` where
+        the reply was cut. A reply without the key is scored 0 by every grader, not unparsed.
+    """
+    target = answer.removeprefix(key)
+    longest = _LONGEST_FACTOR * len(answer) + _LONGEST_EXTRA
+    reply = response[:longest]
+    scores = variants(key, target, reply)
+    flags = ("overlong",) if len(response) > longest else ()
+    if max(scores.values()) - min(scores.values()) > DISAGREEMENT:
+        flags = (*flags, "variants_disagree")
+    rest = reply.partition(key)[2] if key in reply else ""
+    return Score(
+        value=scores["paper"],
+        raw=scores["strict"],
+        extracted=rest,
+        postprocessed=not reply.startswith(key) and key in reply,
+        reason=_reason(key, target, reply, scores["paper"]),
+        variants=scores,
+        flags=flags,
+        trace=(
+            ("reply", reply),
+            ("key", f"{key} ({'found' if key in reply else 'missing'})"),
+            ("extracted", rest),
+            ("target", target),
+            ("rule", "edit ratio of target and what follows the first key"),
+            ("score", ", ".join(f"{name} {value:.4f}" for name, value in scores.items())),
+        ),
+    )
+
+
+def _reason(key: str, target: str, reply: str, value: float) -> str:
+    if key not in reply:
+        return "the string asked for is missing, which every grader scores 0"
+    if value == 1:
+        return "the piece asked for, word for word"
+    where = "at the start" if reply.startswith(key) else "after other text"
+    return f"the string is there {where}; what follows it matches the piece to {value:.1%}"
