@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
-from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.instance import Instance, Segment
 from michelangelo.lsq.parameters import Parameter, parameters_of, parse_parameters
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.score import Score
@@ -176,6 +176,10 @@ class Task(ABC, Generic[P]):
     def variant(self, params: Mapping[str, Any]) -> str:
         """What a result row's ``variant`` says: what must be kept apart when averaging, ``""`` where nothing must."""
         return ""
+
+    def landmarks(self, instance: Instance) -> list[tuple[Segment, str]]:
+        """Segments a reader's map shows beside the relevant ones, each with its role, e.g. a confounder's kind."""
+        return []
 
     def remark(self, instance: Instance, response: str) -> str | None:
         """What a reply is beside its score, in one sentence for people, or ``None``."""

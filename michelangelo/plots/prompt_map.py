@@ -18,6 +18,8 @@ ROLES = {
     "relevant": Look(BLUE, "circle"),
     "overwrites": Look(VERMILLION, "diamond"),
     "distractor": Look(ORANGE, "x"),
+    "same topic": Look(ORANGE, "x"),
+    "same format": Look(PURPLE, "cross"),
     "queried": Look(GREEN, "star"),
 }
 """Look of each role; any other role is drawn as ``relevant`` is, in purple."""

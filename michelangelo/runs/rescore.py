@@ -43,6 +43,7 @@ class _Question(NamedTuple):
     answer: str
     view: str
     params: Mapping[str, Any]
+    options: Mapping[str, str]
 
 
 class _Stored(NamedTuple):
@@ -94,7 +95,7 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
         return row
     finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
     flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
-    question = _Question(row["answer"], row.get("view") or "", row.get("params") or {})
+    question = _Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
     outcome = judge(task, question, _Stored(row["response"], finish, None, None, None, ()))
     old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}
     fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f == SCORER_ERROR)]}

@@ -75,7 +75,7 @@ def build(choice: Choice) -> Built:
     began = time.perf_counter()
     instance = generate(choice.task, tokens=choice.tokens, seed=choice.seed, tokenizer=counter, **dict(choice.params))
     took = time.perf_counter() - began
-    prompt = prompt_text(instance)
+    prompt = prompt_text(instance, get_task(choice.task).landmarks(instance))
     known = _speeds().get(choice.task)
     if known is None or choice.tokens >= known.tokens:
         _speeds()[choice.task] = Speed(choice.tokens, len(prompt.text), took)

@@ -170,9 +170,12 @@ def _map(prompt: PromptText, window: Window) -> None:
     from michelangelo.plots import CONFIG, prompt_map
 
     count = len(prompt.starts)
-    labels = [clip(prompt.item(i), 60) for i in range(count)] if count <= _LABELLED else None
+    roles = ["relevant"] * count + [role for _, _, role in prompt.marks]
+    labels = [clip(prompt.item(i), 60) for i in range(count)] if count <= _LABELLED else ["relevant"] * count
+    labels += [clip(prompt.text[start : start + 60], 60) for start, _, _ in prompt.marks]
+    depths = [*prompt.depths.tolist(), *(depth for _, depth, _ in prompt.marks)]
     st.plotly_chart(
-        prompt_map(prompt.depths.tolist(), "relevant", window.shares, labels=labels),
+        prompt_map(depths, roles, window.shares, labels=labels),
         key="i_map",
         on_select=lambda: _map_clicked(prompt),
         selection_mode="points",
@@ -186,7 +189,11 @@ def _map_clicked(prompt: PromptText) -> None:
     points: list[dict[str, Any]] = st.session_state["i_map"].selection.points
     if points:
         clicked = points[0]["customdata"]
-        _focus(prompt, int(clicked[0] if isinstance(clicked, list) else clicked))
+        index = int(clicked[0] if isinstance(clicked, list) else clicked)
+        if index < len(prompt.starts):
+            _focus(prompt, index)
+        else:
+            _open(prompt.marks[index - len(prompt.starts)][0])
     elif st.session_state["i_focus"] >= 0:  # a second click on the same marker
         _open(st.session_state["i_focus"])
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.instance import Instance, Segment
 from michelangelo.web.wording import ordinal, percent
 
 SIZE = 16_000
@@ -38,6 +39,7 @@ class PromptText:
         ends: one past its last character, shape (n,).
         depths: where it starts as a share of the messages' characters, 0 to 1, shape (n,).
         units: its operation or strategy, ``""`` where it has none.
+        marks: what else the task's map shows: first character, depth 0 to 1, and role.
     """
 
     text: str
@@ -46,6 +48,7 @@ class PromptText:
     ends: Positions
     depths: npt.NDArray[np.float64]
     units: tuple[str, ...]
+    marks: tuple[tuple[int, float, str], ...] = ()
 
     def item(self, index: int) -> str:
         """The text of one relevant item."""
@@ -83,8 +86,8 @@ class Window:
         )
 
 
-def prompt_text(instance: Instance) -> PromptText:
-    """The flat prompt and where its relevant items are."""
+def prompt_text(instance: Instance, landmarks: Sequence[tuple[Segment, str]] = ()) -> PromptText:
+    """The flat prompt, where its relevant items are, and where the task's other landmarks are."""
     segments, index = instance.segments, instance.segments.where("relevant")
     contents = [m["content"] for m in instance.messages]
     labels = [0] if len(contents) == 1 else [len(f"{m['role']}: ") for m in instance.messages]
@@ -101,6 +104,14 @@ def prompt_text(instance: Instance) -> PromptText:
         ends=segments.ends[last] + shown[segments.messages[last]],
         depths=(before[segments.messages[first]] + segments.starts[first]) / max(1, int(before[-1])),
         units=tuple(segments.unit_names[u] for u in segments.units[first]),
+        marks=tuple(
+            (
+                int(segment.start + shown[segment.message]),
+                float(before[segment.message] + segment.start) / max(1, int(before[-1])),
+                role,
+            )
+            for segment, role in landmarks
+        ),
     )
 
 

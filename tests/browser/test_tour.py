@@ -74,7 +74,7 @@ def test_hostile_results_call_nobody(watched: Any, app_url: str) -> None:
     expect(page.get_by_text("8 accepted")).to_be_visible()
     expect(page.get_by_text("Some files could not be read")).to_be_visible()
     visit(page, "Degradation curves")
-    page.get_by_test_id("stSidebar").get_by_label("Results in use").click()
+    page.get_by_test_id("stSidebar").get_by_role("combobox", name="Results in use").click()
     page.keyboard.press("Escape")
     for tab in ("Area and effective length", "Where published scores come from", "Points"):
         page.get_by_role("tab", name=tab).click()
@@ -96,8 +96,9 @@ def run_address(watched: Any, app_url: str) -> Iterator[str]:
     page.goto(f"{app_url}/live_evaluation?e_model=reader/oracle&e_length=64K&e_count=150")
     page.get_by_test_id("stBaseButton-primary").click()
     expect(page).to_have_url(re.compile("e_run="))
-    yield page.url
-    if folder := folder_of(page.url):
+    address = page.url
+    yield address
+    if folder := folder_of(address):
         shutil.rmtree(folder)
 
 

@@ -41,6 +41,7 @@ from michelangelo.tasks.mrcr.wording import (
 _KEY_LETTERS = string.ascii_letters + string.digits
 _EXAMPLE_TRIES = 256
 _MARK = 8
+_MOST_LANDMARKS = 400
 
 
 @dataclass(frozen=True)
@@ -219,6 +220,18 @@ class Mrcr(Task[MrcrParams]):
                 shown = "\n".join(f"  {k}. {line} …" for k, line in enumerate(openings, start=1))
                 steps.append((request_text(what), f"{what}:\n{shown}"))
         return steps
+
+    def landmarks(self, instance: Instance) -> list[tuple[Segment, str]]:
+        """The confounders: requests for the same topic in another format, or the same format about another topic."""
+        format_, _, topic = parse_question(instance.messages[-1]["content"]).what.partition(" about ")
+        found = []
+        for segment in instance.segments:
+            if segment.kind == "filler" and segment.message % 2 == 0:
+                other, _, about = instance.text(segment).removesuffix(".").partition(" about ")
+                same_format = other.removeprefix("Write an ").removeprefix("Write a ") == format_
+                if same_format or about == topic:
+                    found.append((segment, "same format" if same_format else "same topic"))
+        return found[:_MOST_LANDMARKS]
 
     def remark(self, instance: Instance, response: str) -> str | None:
         """Which piece the reply really is."""

@@ -1,0 +1,172 @@
+"""Which curves a page draws: what there is, what is chosen, and a readable few where nothing was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import pandas as pd
+
+from michelangelo.analysis import curves
+from michelangelo.lsq import tasks
+from michelangelo.lsq.lengths import format_length
+from michelangelo.plots.palette import family_of
+
+View = Literal["task", "family", "model"]
+
+MOST_PANELS = 3
+"""Tasks shown where none was chosen."""
+
+PER_PANEL = 4
+"""Models per panel where none was chosen."""
+
+MOST_CURVES = 60
+"""Curves drawn at most; more can't be told apart, and would be slow."""
+
+BOUNDS = tuple(2**k for k in range(10, 21))
+"""Ends of the range of lengths, tokens; the first stands for everything below it, the last for everything above."""
+
+_NEAR = 1.06  # 32,000 is a 32K length, 131,072 a 128K one and of 128,000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is to be drawn; empty means: choose for me.
+
+    Attributes:
+        panels: tasks with their variants, as ``panel_names`` gives them.
+        families: model families.
+        models: models.
+        shortest: shortest length, tokens, one of ``BOUNDS``.
+        longest: longest length, tokens, one of ``BOUNDS``.
+    """
+
+    panels: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+    shortest: int = BOUNDS[0]
+    longest: int = BOUNDS[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is drawn.
+
+    Attributes:
+        table: curves as ``analysis.curves`` gives them, with the columns of ``labelled``.
+        by_default: whether models were chosen for the reader.
+        curves: number of curves drawn.
+        available: number of curves of the chosen tasks, families and models.
+    """
+
+    table: pd.DataFrame
+    by_default: bool
+    curves: int
+    available: int
+
+
+def labelled(frame: pd.DataFrame, *, split: Sequence[str] = (), metric: str = "score") -> pd.DataFrame:
+    """All curves of a frame of results.
+
+    Returns:
+        As ``analysis.curves``, with ``panel`` (task and variant), ``group`` (the family a curve is coloured by) and
+        ``curve`` (one number per curve) in front of the other columns' end.
+    """
+    table = curves(frame, split=split, metric=metric)
+    variants = table.groupby("task", dropna=False)["variant"].transform(lambda v: v.nunique(dropna=False))
+    named = table["variant"].fillna("").replace("", "standard")
+    table["panel"] = (
+        table["task"].where(variants <= 1, table["task"].astype(str) + " · " + named.astype(str)).astype(str)
+    )
+    table["group"] = [
+        family_of(str(m), None if pd.isna(f) else str(f)) for m, f in zip(table["model"], table["family"], strict=True)
+    ]
+    names = list(table.columns[: table.columns.get_loc("target_tokens")])
+    table["curve"] = table.groupby(names, dropna=False, sort=False).ngroup()
+    return table
+
+
+def panel_names(table: pd.DataFrame) -> list[str]:
+    """Every task with its variant: tasks known here first, then those with the most points."""
+    points = table[table["mean"].notna()].groupby(["panel", "task"], dropna=False).size().reset_index(name="points")
+    points["own"] = points["task"].isin(set(tasks()))
+    ordered = points.sort_values(["own", "points", "panel"], ascending=[False, False, True])
+    return list(dict.fromkeys(ordered["panel"]))
+
+
+def default_panels(table: pd.DataFrame) -> list[str]:
+    """The tasks shown where none was chosen: those known here, else the published ones with the most points."""
+    own = set(table.loc[table["task"].isin(set(tasks())), "panel"])
+    names = panel_names(table)
+    return [n for n in names if n in own][:MOST_PANELS] or names[:MOST_PANELS]
+
+
+def bound_label(tokens: int) -> str:
+    """``4K``; the ends say that they stand for more."""
+    text = format_length(tokens)
+    return f"≤ {text}" if tokens == BOUNDS[0] else f"≥ {text}" if tokens == BOUNDS[-1] else text
+
+
+def choose(table: pd.DataFrame, choice: Choice, view: View) -> Chosen:
+    """The curves to draw.
+
+    Args:
+        table: as ``labelled`` gives it.
+        choice: what the reader chose.
+        view: as in ``plots.curves``; decides what "at most four" is about.
+    """
+    rows = table[table["panel"].isin(choice.panels or default_panels(table))]
+    rows = rows[_within(rows["target_tokens"], choice)]
+    if choice.families:
+        rows = rows[rows["group"].isin(choice.families)]
+    if choice.models:
+        rows = rows[rows["model"].isin(choice.models)]
+    rows = rows[rows["curve"].isin(rows.loc[rows["mean"].notna() | (rows["n_planned"].fillna(0) > 0), "curve"])]
+    available = rows["curve"].nunique()
+    if not choice.models:
+        rows = rows[rows["curve"].isin(_readable(rows, view))]
+    kept = rows[rows["curve"].isin(rows["curve"].unique()[:MOST_CURVES])]
+    drawn = kept["curve"].nunique()
+    return Chosen(kept.reset_index(drop=True), not choice.models, drawn, available)
+
+
+def _within(lengths: pd.Series[int], choice: Choice) -> pd.Series[bool]:
+    low = 1 if choice.shortest == BOUNDS[0] else choice.shortest / _NEAR
+    high = float("inf") if choice.longest == BOUNDS[-1] else choice.longest * _NEAR
+    return (lengths >= low) & (lengths <= high)
+
+
+def _readable(rows: pd.DataFrame, view: View) -> Collection[int]:
+    """Curves of at most four models per panel, see ``_first_few``; in the family view of each family."""
+    if rows.empty:
+        return ()
+    each = rows.groupby(["panel", "group", "model"], sort=False, as_index=False).agg(
+        lengths=("target_tokens", "nunique"), last=("mean", "last")
+    )
+    if view == "model":
+        each = each.groupby(["group", "model"], sort=False, as_index=False).agg(
+            panels=("panel", "nunique"), lengths=("lengths", "sum"), last=("last", "mean")
+        )
+        chosen = _first_few(each, ["panels", "lengths"])
+        return set(rows.loc[rows["model"].isin(chosen["model"]), "curve"])
+    parts = [_families(p) if view == "family" else _first_few(p, ["lengths"]) for _, p in each.groupby("panel")]
+    chosen = pd.concat(parts)[["panel", "group", "model"]]
+    return set(rows.merge(chosen, on=["panel", "group", "model"])["curve"])
+
+
+def _first_few(models: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Models of a panel: of the largest families the one measured at most lengths, then the second ones."""
+    ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
+    size = ordered.groupby("group")["model"].transform("size")
+    place = ordered.groupby("group").cumcount()
+    ordered = ordered.assign(place=place, size=size)
+    ascending = [True, False, *[False] * len(by), True]
+    return ordered.sort_values(["place", "size", *by, "model"], ascending=ascending).head(PER_PANEL)
+
+
+def _families(models: pd.DataFrame) -> pd.DataFrame:
+    """The largest families of a panel, up to four models each."""
+    largest = models["group"].value_counts(sort=True).index[:MOST_PANELS]
+    parts = [_first_few(models[models["group"] == name], ["lengths"]) for name in largest]
+    return pd.concat(parts)

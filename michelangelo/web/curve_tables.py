@@ -1,0 +1,220 @@
+"""The tables under the curves, and what a reader should know about them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from michelangelo.analysis import auc, each_series, effective_length
+from michelangelo.errors import UserError
+from michelangelo.lsq import Task, tasks
+from michelangelo.lsq.lengths import format_length
+from michelangelo.web.building import chance_rates
+from michelangelo.web.curve_choice import Chosen
+
+THRESHOLDS = ("80 % of the shortest", *(f"{v / 100:.2f}" for v in range(10, 100, 5)))
+"""Thresholds of the effective length on offer."""
+
+MOST_LEVELS = 5
+"""Complexities whose chance rates are simulated, at most."""
+
+Rates = dict[str, list[tuple[str, float]]]
+
+
+def sources_of(table: pd.DataFrame, frame: pd.DataFrame) -> pd.Series[str]:
+    """The result sets each point comes from."""
+    keys = ["task", "variant", "family", "model", "target_tokens"]
+    filled = frame[[*keys, "source"]].drop_duplicates()
+    for name in keys[:-1]:
+        filled[name] = filled[name].astype(object).where(filled[name].notna(), "")
+    joined = filled.groupby(keys)["source"].agg(lambda s: ", ".join(sorted({str(v) for v in s.dropna()})))
+    asked = [tuple("" if pd.isna(v) else v for v in row) for row in table[keys].astype(object).itertuples(index=False)]
+    own = table["source"].astype(object)
+    found = [joined.get(key, "") if pd.isna(name) else str(name) for key, name in zip(asked, own, strict=True)]
+    return pd.Series(found, index=table.index, dtype="str")
+
+
+def metric_names(frame: pd.DataFrame) -> list[str]:
+    """The metrics rows hold, the headline score first."""
+    held = {k for scores in frame["scores"].dropna() if isinstance(scores, dict) for k in scores}
+    return ["score", *sorted(held - {"score"})]
+
+
+def points_table(table: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame:
+    """One row per point, every number of the figure: the chart's equivalent in text.
+
+    Args:
+        table: the curves shown, as ``curve_choice.labelled`` gives them, with ``sources_of`` as ``sources``.
+        split: the columns curves were split by.
+    """
+    out = pd.DataFrame({"family": table["group"], "model": table["model"], "task": table["task"]})
+    out["variant"] = table["variant"]
+    for name in split:
+        out[name] = table[name]
+    out["length"] = table["target_tokens"]
+    for name, column in (("measured", "n_measured"), ("planned", "n_planned"), ("instances", "n_instances")):
+        out[name] = table[column]
+    out["mean"], out["95 % low"], out["95 % high"] = table["mean"], table["low"], table["high"]
+    out["worst case"], out["unmeasured"] = table["worst"], table["unmeasured"]
+    out["unparsed share"] = table["unparsed_rate"]
+    out["interval by"], out["note"] = table["method"], table["note"]
+    out["source"] = table["sources"]
+    return out.sort_values(["task", "variant", "family", "model", "length"], ignore_index=True)
+
+
+def derived_table(table: pd.DataFrame, threshold: float | None, split: Sequence[str] = ()) -> pd.DataFrame:
+    """One row per curve: area over the tested range with its coverage, and effective length."""
+    lines = []
+    for told, rows in each_series(table):
+        area, effective = auc(rows), effective_length(rows, threshold)
+        lines.append(
+            {
+                "family": rows["group"].iloc[0],
+                "model": told["model"],
+                "task": rows["panel"].iloc[0],
+                **{name: told[name] for name in split},
+                "area": area.value,
+                "over": area.coverage if area.value is not None else area.reason,
+                "effective length": str(effective),
+                "threshold": effective.threshold,
+                "compared": effective.basis,
+            }
+        )
+    return pd.DataFrame(lines).sort_values(["task", "family", "model"], ignore_index=True)
+
+
+def links_table(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """Where the published scores shown come from: title, address, kind and caveats, one row per source and caveat."""
+    if "source_url" not in frame:
+        return pd.DataFrame()
+    keys = ["task", "variant", "model"]
+    shown = table.loc[table["aggregate"].astype(bool), keys].drop_duplicates()
+    rows = frame[frame["aggregate"].astype(bool)].merge(shown, on=keys)
+    columns = {"source_title": "source", "source_url": "address", "source_kind": "kind", "caveat": "caveat"}
+    there = [c for c in columns if c in rows]
+    listed = rows.groupby([c for c in ("task", "variant", *there) if c in rows], dropna=False, sort=False)
+    out = listed.agg(models=("model", "nunique")).reset_index().rename(columns=columns)
+    return out.sort_values(["task", "variant"], ignore_index=True)
+
+
+def remarks(table: pd.DataFrame) -> list[str]:
+    """Sentences about unequal numbers of samples, unmeasured ones and missing intervals among the points shown."""
+    samples = table[~table["aggregate"].astype(bool)]
+    said = []
+    counts = samples.loc[samples["n_measured"] > 0, "n_measured"]
+    if counts.nunique() > 1:
+        said.append(
+            f"Points rest on unequal numbers of samples: from {int(counts.min()):,} to {int(counts.max()):,} measured. "
+            "The table below has each."
+        )
+    lost = int(samples["unmeasured"].sum()) if len(samples) else 0
+    if lost:
+        said.append(
+            f"{lost:,} of {int(samples['n_planned'].sum()):,} samples were not measured; they are outside the means. "
+            "Points with over 10 % unmeasured are hollow, the worst case is in the table."
+        )
+    few = int((samples["method"] == "none").sum()) if len(samples) else 0
+    if few:
+        said.append(f"{few:,} of {len(samples):,} points have fewer than 5 instances: hollow, and without an interval.")
+    return said
+
+
+def takeaway(table: pd.DataFrame) -> str:
+    """A panel in one sentence, for those who can't see it."""
+    rows = table[table["mean"].notna() & (table["target_tokens"] > 0)]
+    if rows.empty:
+        return "No measured point."
+    last = int(rows["target_tokens"].max())
+    span = f"{format_length(int(rows['target_tokens'].min()))} to {format_length(last)} tokens"
+    ends = rows[rows["target_tokens"] == last].sort_values("mean", ascending=False)
+    best, worst = ends.iloc[0], ends.iloc[-1]
+    told = f"{rows['panel'].iloc[0]}: {rows['curve'].nunique()} curves, {span}. "
+    told += f"At {format_length(last)}: {best['model']} {best['mean']:.2f}"
+    return told + (f", {worst['model']} {worst['mean']:.2f}." if len(ends) > 1 else ".")
+
+
+def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
+    """Chance rates of the tasks known here, for the parameters that the rows of a task and variant share.
+
+    Of several complexities among the rows each counts by its rows; where curves are split by complexity, each has a
+    rate of its own. Another parameter that takes several values is left at the task's default, which for the
+    standard sets means: mixed.
+
+    Args:
+        frame: result rows.
+        split: the columns curves are split by.
+    """
+    known, found = tasks(), {}
+    samples = frame[~frame["aggregate"].astype(bool) & frame["task"].isin(set(known))]
+    for name, of_task in samples.groupby("task"):
+        task = known[str(name)]
+        variants = list(of_task.groupby(of_task["variant"].fillna("")))
+        for variant, rows in variants:
+            with contextlib.suppress(UserError):  # rows of an older version with parameters this one doesn't have
+                key = str(name) if len(variants) == 1 else f"{name} · {variant or 'standard'}"
+                found[key] = _rates(task, rows, split)
+    return found
+
+
+def _rates(task: Task[Any], rows: pd.DataFrame, split: Sequence[str]) -> list[tuple[str, float]]:
+    names = {p.name for p in task.parameters}
+    shared = _shared_params(rows, names)
+    found = rows["complexity"].dropna().astype(int).value_counts() if "complexity" in names else pd.Series(dtype=int)
+    counts = [(c, int(found[c])) for c in sorted(found.index.tolist())[:MOST_LEVELS]]
+    levels = [(c, n, chance_rates(task.name, _key(shared | {"complexity": c}))) for c, n in counts]
+    if not levels:
+        return _named([(r.label, r.mean) for r in chance_rates(task.name, _key(shared))])
+    if "complexity" in split:
+        return [(f"chance, complexity {c}", r.mean) for c, _, rates in levels for r in rates[:1]]
+    total = sum(n for _, n, _ in levels)
+    mixed = [sum(n * rates[i].mean for _, n, rates in levels) / total for i in range(len(levels[0][2]))]
+    return _named(list(zip([r.label for r in levels[0][2]], mixed, strict=True)))
+
+
+def _named(rates: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    return [("chance" if len(rates) == 1 else f"chance, {label}", mean) for label, mean in rates]
+
+
+def _shared_params(rows: pd.DataFrame, names: set[str]) -> dict[str, Any]:
+    held = [p for p in rows["params"] if isinstance(p, dict)]
+    values: dict[str, set[str]] = {name: {repr(p.get(name)) for p in held} for name in names}
+    return {n: held[0][n] for n, v in values.items() if len(v) == 1 and held and n in held[0]}
+
+
+def _key(params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    return tuple(sorted(params.items()))
+
+
+def csv_of(table: pd.DataFrame) -> bytes:
+    """A table as CSV, UTF-8; text that a spreadsheet would take for a formula gets an apostrophe in front."""
+    out = table.copy()
+    for name in out.select_dtypes(exclude=["number", "bool"]).columns:
+        text = out[name].astype("str").str.replace(r"^('*[=+\-@\t\r])", r"'\1", regex=True)
+        out[name] = text.where(out[name].notna())
+    return out.to_csv(index=False, lineterminator="\n").encode()
+
+
+def threshold_of(label: str) -> float | None:
+    """The threshold a label of ``THRESHOLDS`` stands for; ``None``: 80 % of the score at the shortest length."""
+    return None if label == THRESHOLDS[0] else float(label)
+
+
+DERIVED_NOTE = (
+    "Area: trapezoids over log2 of the length, divided by the range tested; areas of different coverage must not be "
+    "ranked against each other. Effective length: up to which every tested length keeps the lower end of its interval "
+    "at the threshold; published scores have no interval, there the score itself is compared."
+)
+
+
+def count_line(found: Chosen) -> str:
+    """How many curves are drawn, and by what rule where the reader chose none."""
+    if found.curves == found.available:
+        return f"{found.curves:,} curves." if found.curves != 1 else "1 curve."
+    told = f"{found.curves:,} of {found.available:,} curves"
+    if found.by_default:
+        rule = "up to four models each, of the largest families the one measured at most lengths"
+        return f"{told}: {rule}. Choose Models to see others."
+    return f"{told}: the first {found.curves:,}. Choose fewer models or tasks."

@@ -1,0 +1,112 @@
+"""The samples of a run: a table, and below it the chosen sample with its reply and how it was scored."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from michelangelo.errors import UserError
+from michelangelo.web import samples
+from michelangelo.web.links import instance_query
+from michelangelo.web.page_links import page_link
+
+ROW, TABLE = "e_row", "e_table"
+_FORMAT = {
+    "length": st.column_config.NumberColumn("length, tokens", format="localized"),
+    "score": st.column_config.NumberColumn(format="%.3f"),
+    "seconds": st.column_config.NumberColumn(format="%.3f"),
+}
+
+
+@st.fragment
+def samples_view(frame: pd.DataFrame) -> None:
+    """Table and panel; a click on a row, or a number, chooses the sample."""
+    table = samples.sample_table(frame)
+    st.dataframe(
+        table,
+        hide_index=True,
+        placeholder="–",
+        height=min(320, 36 * (len(table) + 1) + 2),
+        column_config=_FORMAT,
+        key=TABLE,
+        on_select=_take_row,
+        selection_mode="single-row",
+        alt="The samples of this run, one row each, without prompts and replies",
+    )
+    if st.session_state.get(ROW, 1) > len(frame):
+        st.session_state[ROW] = len(frame)
+    number = st.number_input(
+        "Sample no.", 1, len(frame), key=ROW, bind="query-params", width=140, help="Or choose a row of the table."
+    )
+    sample_panel(dict(frame.iloc[int(number) - 1]), int(number))
+
+
+def _take_row() -> None:
+    rows = st.session_state[TABLE].selection.rows
+    if rows:
+        st.session_state[ROW] = rows[0] + 1
+
+
+def sample_panel(row: dict[str, Any], number: int) -> None:
+    """One sample: verdict, the scorer's steps, target and reply."""
+    with st.container(border=True):
+        with st.container(horizontal=True, vertical_alignment="center"):
+            for kind in samples.kinds(row):
+                icon, colour = samples.KINDS[kind]
+                st.badge(kind.capitalize(), icon=icon, color=colour)  # type: ignore[arg-type]
+            st.text(samples.verdict(row), width="content")
+            _open_in_instances(row)
+        where = f"{row['task']}, {int(row['target_tokens']):,} tokens, seed {row['seed']}"
+        st.text(f"No. {number}: {row['model']} on {where}")
+        if isinstance(row.get("error"), str):
+            _text("Why it is not scored", row["error"])
+        target, reply = st.columns(2)
+        with target:
+            _text("Target", row["answer"])
+        with reply:
+            _text("Reply", row["response"])
+        if told := samples.remark(row):
+            st.text(told)
+        reason, steps = samples.trace(row)
+        if not reason:
+            return
+        with st.expander("How it was scored", expanded=True), st.grid("auto", min_column_width=230):
+            for step, (label, text) in enumerate([*steps, ("rule that decided", reason)], 1):
+                with st.container():
+                    _text(f"{step}. {label}", text)
+        _difference(row)
+
+
+def _difference(row: dict[str, Any]) -> None:
+    extracted = row.get("extracted")
+    if not isinstance(extracted, str) or not isinstance(row["answer"], str):
+        return
+    shown, where = samples.difference(row["answer"], extracted)
+    if shown:
+        st.text(f"Target (-) against what was extracted (+), by words; {where}")
+        st.code(shown, language="diff", wrap_lines=True)
+
+
+def _text(label: str, value: Any) -> None:
+    """A labelled text that we did not write."""
+    text = value if isinstance(value, str) else ""
+    shown, remark = samples.window(text)
+    st.text(f"{label} ({remark})" if remark else label)
+    st.code(shown if text else "(nothing)", language=None, wrap_lines=True)
+
+
+def _open_in_instances(row: dict[str, Any]) -> None:
+    params = row["params"] if isinstance(row["params"], dict) else {}
+    try:
+        query = instance_query(
+            str(row["task"]),
+            tokens=int(row["target_tokens"]),
+            seed=int(row["seed"]),
+            tokenizer=str(row["tokenizer"]),
+            params=params,
+        )
+    except (UserError, TypeError, ValueError):  # not one of ours
+        return
+    page_link("instances", "Open in Instances", ":material/search_insights:", query)
