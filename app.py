@@ -1,6 +1,10 @@
 """The dashboard's shell: page configuration and navigation. What a page shows is in ``pages/``."""
 
+from pathlib import Path
+
 import streamlit as st
+
+PAGES = Path(__file__).resolve().parent / "pages"
 
 st.set_page_config(page_title="Michelangelo", page_icon="🗿", layout="wide")
 
@@ -8,24 +12,31 @@ st.navigation(
     {
         "Explore": [
             st.Page(
-                "pages/instances.py",
+                PAGES / "instances.py",
                 title="Instances",
                 icon=":material/search_insights:",
                 url_path="instances",
                 help="What a model is asked, at any length, and where the answer comes from",
                 default=True,
             ),
+            st.Page(
+                PAGES / "retrieval_vs_synthesis.py",
+                title="Retrieval vs synthesis",
+                icon=":material/school:",
+                url_path="retrieval_vs_synthesis",
+                help="A lesson in five steps: why finding a line is not combining lines",
+            ),
         ],
         "Run": [
             st.Page(
-                "pages/live_evaluation.py",
+                PAGES / "live_evaluation.py",
                 title="Live evaluation",
                 icon=":material/play_circle:",
                 url_path="live_evaluation",
                 help="Ask models or built-in readers, and watch",
             ),
             st.Page(
-                "pages/results_files.py",
+                PAGES / "results_files.py",
                 title="Results files",
                 icon=":material/folder_open:",
                 url_path="results_files",
@@ -34,7 +45,7 @@ st.navigation(
         ],
         "Analyse": [
             st.Page(
-                "pages/degradation_curves.py",
+                PAGES / "degradation_curves.py",
                 title="Degradation curves",
                 icon=":material/trending_down:",
                 url_path="degradation_curves",

@@ -5,12 +5,13 @@ from michelangelo.lsq.parameters import Parameter, parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import get_task, task, tasks, unregister
 from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Chance, Reading, Scorable, Solver, Task
+from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Solver, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 
 __all__ = [
     "DEFAULT_TOKENIZER",
     "KINDS",
+    "Anatomy",
     "Certificate",
     "Chance",
     "Instance",

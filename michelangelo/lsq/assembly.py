@@ -23,6 +23,8 @@ _BULK = 4096
 _ATTEMPTS = 64
 _STUBBORN = 4
 """After so many attempts in vain a unit is given back, so that there are other ways to pay."""
+_PATIENT = 6
+"""After so many attempts at the exact length one within the tolerance is good enough."""
 _FITS = 8
 
 
@@ -112,6 +114,18 @@ class Change:
             return amount % self.divisor == 0
         return amount >= 0 and bool(self._payable >> amount & 1)
 
+    def conductor_within(self, tolerance: int) -> int:
+        """The smallest amount from which on every amount can be paid but for ``tolerance`` tokens or fewer."""
+        near = 0
+        for short in range(tolerance + 1):
+            near |= self._payable << short
+        gaps = (a for a in range(self._enough, -1, -1) if not near >> a & 1)
+        return next(gaps, -1) + 1
+
+    def nearest(self, amount: int, tolerance: int) -> int | None:
+        """The largest payable amount of at most ``tolerance`` less than ``amount``, or ``None`` where there is none."""
+        return next((amount - s for s in range(tolerance + 1) if self._can_pay(amount - s)), None)
+
     def pay(self, amount: int, stream: Stream) -> list[int] | None:
         """Random sizes that add up to ``amount``, or ``None`` where none do."""
         if not self._can_pay(amount):
@@ -134,6 +148,8 @@ class Assembly:
         filler: where filler comes from.
         tokenizer: the counter.
         stream: decides what doesn't depend on the length.
+        tolerance: where the exact length is out of reach, so many tokens may be missing.
+        repeat_coins: whether one of the filler's coins may be used more than once.
     """
 
     def __init__(
@@ -146,9 +162,12 @@ class Assembly:
         filler: Filler,
         tokenizer: Tokenizer,
         stream: Stream,
+        tolerance: int = 0,
+        repeat_coins: bool = True,
     ) -> None:
         self._head, self._relevant, self._tail = head, list(relevant), tail
         self._depths, self._filler, self._tokenizer = list(depths), filler, tokenizer
+        self._tolerance, self._repeat_coins = tolerance, repeat_coins
         self.fixed = tokenizer.count(head + "".join(self._relevant) + tail)
         self._gap = self._gap_at(stream.fraction())
         texts, codes = filler.coins(self._gap)
@@ -159,7 +178,11 @@ class Assembly:
         for text, code in zip(texts, codes, strict=True):
             self._coins.setdefault(self._size(text), []).append((text, code))
         self._change = Change(list(self._coins))
-        self.smallest = self.fixed + self._change.conductor if self._change.divisor == 1 else self.fixed
+        self.smallest = self.fixed
+        if tolerance:
+            self.smallest += self._change.conductor_within(tolerance)
+        elif self._change.divisor == 1:
+            self.smallest += self._change.conductor
 
     def _gap_at(self, fraction: float) -> int:
         return bisect_right(self._depths, fraction)
@@ -170,7 +193,8 @@ class Assembly:
     def fill(self, tokens: int, stream: Stream) -> Body:
         """The units in order, for a text of exactly ``tokens`` tokens.
 
-        A single strategy whose units all have one size may fall short by less than one unit.
+        A single strategy whose units all have one size may fall short by less than one unit, and any text by the
+        tolerance where the exact length is out of reach.
 
         Raises:
             TooShortError: below ``smallest``.
@@ -235,25 +259,45 @@ class Assembly:
         kept = gaps[self._gap]
         for attempt in range(_ATTEMPTS):
             gaps[self._gap] = kept
+            if not self._repeat_coins:  # there are too few to make up for much
+                missing = self._fill_one_by_one(gaps, missing, stream)
             if attempt % _STUBBORN == _STUBBORN - 1:
                 missing += self._give_back(gaps)
             paid = self._pay(missing, stream)
             while paid is None and any(gap.texts for gap in gaps):
                 missing += self._give_back(gaps)
                 paid = self._pay(missing, stream)
+            if paid is None and self._tolerance:
+                paid = self._pay(self._change.nearest(missing, self._tolerance) or 0, stream)
             if paid is None:
                 break
-            gaps[self._gap] = closed = kept.copy()
-            for size in paid:
-                closed.insert(stream.below(len(closed.texts) + 1), *stream.choice(self._coins[size]))
+            gaps[self._gap] = kept.copy()
+            if not self._spend(paid, gaps[self._gap], stream):
+                continue
             body = self._body(gaps)
-            if 0 <= tokens - body.tokens < self._change.divisor:
+            short = tokens - body.tokens
+            if 0 <= short < self._change.divisor or (attempt >= _PATIENT and 0 <= short <= self._tolerance):
                 return body
-            missing += tokens - body.tokens
+            missing += short
         raise UserError(
             f"{tokens} tokens can't be met exactly with tokenizer {self._tokenizer.name}: its counts change too much "
             "with what stands beside a unit"
         )
+
+    def _spend(self, sizes: Sequence[int], gap: _Gap, stream: Stream) -> bool:
+        """Put a coin of each size anywhere into a gap; false where there are too few that may not be repeated."""
+        spent: set[str] = set()
+        for size in sizes:
+            at = stream.below(len(gap.texts) + 1)
+            coins = self._coins[size]
+            if not self._repeat_coins:
+                coins = [coin for coin in coins if coin[0] not in spent]
+            if not coins:
+                return False
+            text, code = stream.choice(coins)
+            spent.add(text)
+            gap.insert(at, text, code)
+        return True
 
     def _give_back(self, gaps: list[_Gap]) -> int:
         """Take a unit out where most are; its size, 0 where there is none."""

@@ -13,6 +13,11 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Scorable, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 
+_TELLING, _FAR = 2, 4
+"""After so many seeds a length of so many times the smallest feasible one is taken to suit the others, too."""
+_ASKED = 200
+"""Of so many seeds the smallest feasible length is found for an error."""
+
 
 def generate(
     task: str, *, tokens: int, seed: int = 0, tokenizer: str | Tokenizer = DEFAULT_TOKENIZER, **params: Any
@@ -62,23 +67,29 @@ def generate_set(
 
 
 def check_feasible(task: Task[Any], params: Any, tokens: int, seeds: range, tokenizer: Tokenizer) -> None:
-    """Make sure that every seed of a set meets its shortest length.
+    """Make sure that the seeds of a set meet its shortest length; where it is far from short, a few seeds tell.
 
     Raises:
         TooShortError: where one can't; names the smallest length that all of them meet.
+        UserError: where the parameters can't be met at any length.
     """
-    try:
-        for s in seeds:
-            task.build(params, tokens=tokens, seed=s, tokenizer=tokenizer)
-            if tokens > 16_384:
-                return
-    except TooShortError:
-        smallest = max(task.smallest(params, seed=s, tokenizer=tokenizer) for s in seeds)
-        raise TooShortError(
-            f"{format_length(tokens)} tokens are too few for {task.name} with these parameters; "
-            f"the smallest feasible length is {smallest}",
-            smallest,
-        ) from None
+    smallest = 0
+    for place, seed in enumerate(seeds):
+        smallest = max(smallest, task.smallest(params, seed=seed, tokenizer=tokenizer))
+        if tokens < smallest:
+            break
+        if place >= _TELLING and tokens >= _FAR * smallest:
+            return
+    else:
+        return
+    asked = seeds[:_ASKED]
+    smallest = max(task.smallest(params, seed=seed, tokenizer=tokenizer) for seed in asked)
+    of = f" for the first {_ASKED} seeds" if len(seeds) > _ASKED else ""
+    raise TooShortError(
+        f"{format_length(tokens)} tokens are too few for {task.name} with these parameters; "
+        f"the smallest feasible length{of} is {smallest}",
+        smallest,
+    )
 
 
 def score(question: Scorable, response: str, *, task: str | None = None) -> Score:

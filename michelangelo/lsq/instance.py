@@ -249,6 +249,12 @@ class Instance:
         """sha256 of the messages as they are sent; equal digests mean equal bytes."""
         return messages_digest(self.messages)
 
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Options of a multiple-choice question, text by letter; empty where the task has none."""
+        found: Mapping[str, str] = self.certificate.facts.get("options", {})
+        return found
+
     def text(self, segment: Segment) -> str:
         """The text of one segment."""
         return self.messages[segment.message]["content"][segment.start : segment.end]

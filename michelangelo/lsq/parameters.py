@@ -54,7 +54,8 @@ class Parameter:
         Raises:
             UserError: where the value is of another type or outside the range; names both.
         """
-        if value is None or (isinstance(value, str) and value.strip().lower() in ("", "none", "mixed")):
+        named = isinstance(value, str) and value.strip() in self.choices
+        if value is None or (isinstance(value, str) and not named and value.strip().lower() in ("", "none", "mixed")):
             if self.drawn:
                 return None
             raise UserError(f"{self.name} needs a value: {self.range}")

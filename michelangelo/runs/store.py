@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -306,6 +307,8 @@ def _process_exists(pid: Any) -> bool:
         return False
     if os.name == "nt":  # there, signal 0 is no question but an interrupt
         return True
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, os.WNOHANG)  # an ended worker of ours stays in the process table until it is asked after
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import streamlit as st
 
+from michelangelo.app_launch import app_folder
+
 
 def page_link(page: str, label: str, icon: str, query: Mapping[str, str | Sequence[str]] | None = None) -> None:
     """A link to a page.
@@ -18,4 +20,5 @@ def page_link(page: str, label: str, icon: str, query: Mapping[str, str | Sequen
     """
     kept = {name: st.query_params.get_all(name) for name in st.query_params}
     asked = {name: [value] if isinstance(value, str) else list(value) for name, value in (query or {}).items()}
-    st.page_link(f"pages/{page}.py", label=label, icon=icon, query_params={**kept, **asked}, width="content")
+    script = app_folder() / "pages" / f"{page}.py"
+    st.page_link(script, label=label, icon=icon, query_params={**kept, **asked}, width="content")

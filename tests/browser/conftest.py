@@ -31,15 +31,20 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Address of the app, served for this test session."""
     port = _free_port()
     log = tmp_path_factory.mktemp("app") / "server.log"
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", f"--server.port={port}", "--server.headless=true"]
+    command = [sys.executable, "-m", "michelangelo.cli", "app", "--port", str(port)]
+    folder = tmp_path_factory.mktemp("elsewhere")
+    patch = pytest.MonkeyPatch()
+    patch.setenv("MICHELANGELO_RUNS", str(folder / "runs"))
+    patch.setenv("PYTHONPATH", str(ROOT))
     with log.open("wb") as out:
-        server = subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT)
+        server = subprocess.Popen(command, cwd=folder, stdout=out, stderr=subprocess.STDOUT)
     try:
         _wait_for(f"http://127.0.0.1:{port}/_stcore/health", server, log)
         yield f"http://127.0.0.1:{port}"
     finally:
         server.terminate()
         server.wait(timeout=PATIENCE)
+        patch.undo()
 
 
 def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:

@@ -104,7 +104,7 @@ def run_address(watched: Any, app_url: str) -> Iterator[str]:
 
 def folder_of(address: str) -> Path | None:
     (run_id,) = parse_qs(urlsplit(address).query)["e_run"]
-    root = Path(os.environ.get("MICHELANGELO_RUNS") or ROOT / "runs")
+    root = Path(os.environ["MICHELANGELO_RUNS"])
     return next((p.parent for p in root.glob("*/run.json") if json.loads(p.read_text())["run_id"] == run_id), None)
 
 
