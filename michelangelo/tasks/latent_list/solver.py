@@ -1,7 +1,7 @@
 """Solve Latent List prompts from their text alone.
 
-Written apart from the generator: it shares no code with it, reads lines instead of operations, and works on slices
-where the generator calls list methods, so that a fault in one is seen by the other.
+Written apart from the generator: it shares no code with it and reads the lines of the finished text instead of
+operations, so that a fault in either is seen by the other.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ def follow(state: list[int], lines: Iterable[str]) -> list[str]:
     One loop on purpose: a 1M-token session has 170,000 lines, and this is the price of solving it afresh.
     """
     failed = []
+    append, insert, remove, reverse = state.append, state.insert, state.remove, state.reverse
     parsed: dict[str, tuple[int, int, int]] = {}
     for line in lines:
         known = parsed.get(line)
@@ -96,29 +97,22 @@ def follow(state: list[int], lines: Iterable[str]) -> list[str]:
         code, place, value = known
         if code == _NOTHING:
             continue
-        if code == _REVERSE:
-            state[:] = state[::-1]
-        elif code == _APPEND:
-            state += (value,)
-        elif code == _REMOVE:
-            try:
-                del state[state.index(value)]
-            except ValueError:
+        try:
+            if code == _APPEND:
+                append(value)
+            elif code == _INSERT:
+                insert(place, value)
+            elif code == _REMOVE:
+                remove(value)
+            elif code == _POP:
+                del state[place]
+            elif code == _REVERSE:
+                reverse()
+            elif code == _SORT:
+                state.sort()
+            else:
                 failed.append(line)
-        elif code == _INSERT:
-            if place < 0:
-                place = max(0, len(state) + place)
-            state[place:place] = (value,)
-        elif code == _POP:
-            if place < 0:
-                place += len(state)
-            if not 0 <= place < len(state):
-                failed.append(line)
-                continue
-            del state[place]
-        elif code == _SORT:
-            state[:] = sorted(state)
-        else:
+        except (IndexError, ValueError):
             failed.append(line)
     return failed
 
