@@ -21,9 +21,12 @@ _HEADING = re.compile(r"^(?:Example \d+:|Your text:|Question:)", re.MULTILINE)
 """A base model goes on with examples of its own; what follows such a heading answers another question."""
 _LABEL = re.compile(
     r"^\W*(?:(?:so|thus|therefore|hence|finally)\b[\s,]*)?(?:(?:the|my|final|correct|last)\s+)*"
-    r"(?:answers?|results?|output|solution)\W*?\s*(?:is|are|:|=|->|→)[\s*:]*",
+    r"(?:answers?|results?|output|solution)[\s*_]{0,8}(?:is|are|:|=|->|→)[\s*:]*",
     re.IGNORECASE,
 )
+_ENTRY = re.compile(r"^\W*+(?:\d{1,3}[.)]\W*+)?[\w-]+(?: [\w-]+){0,3}[*`'\" ]{0,4}(?::|=|→|->)")
+"""The beginning of a line that gives an item its name, such as ``- wise-wren: 1000001``."""
+_CALLS = re.compile(r"\banswers?\b", re.IGNORECASE)
 _MARKER = re.compile(r"\b(?:is|are|was|were|be|answers?)\b(?:\s*:)?|[:=→]|->", re.IGNORECASE)
 _UNSURE = re.compile(
     r"\b(?:not|no|never|neither|nor|none|cannot|can't|isn't|wasn't|aren't|wouldn't|won't|don't|doesn't|either|or|maybe|"
@@ -133,7 +136,8 @@ def _declarations(text: str, form: Form) -> Iterator[Found]:
     for line in [*text.splitlines(), ""]:
         if line.strip().startswith("```"):
             continue
-        alone = items_alone(line, form)
+        label = _LABEL.match(line)
+        alone = None if label else _on_a_line(line, form)
         if alone:
             run += alone
             continue
@@ -142,17 +146,23 @@ def _declarations(text: str, form: Form) -> Iterator[Found]:
             run, introduced = [], ""
         if not line.strip():
             continue
-        label = _LABEL.match(line)
         rest = line[label.end() :] if label else line
         introduced = _LABELLED if label and not rest.strip(_DECORATION + " ") else ""
-        said = (items_alone(rest, form) if label else None) or _said(rest, form, labelled=bool(label))
-        if said:
-            yield Found(said, _LABELLED if label else _SAID)
+        labelled = items_alone(rest, form) if label else None
+        if labelled:
+            yield Found(labelled, _LABELLED)
+        else:
+            yield from _said(rest, form, labelled=bool(label))
 
 
-def _said(text: str, form: Form, *, labelled: bool) -> tuple[str, ...] | None:
-    """The items that the last declaring sentence names after the word that declares them."""
-    found = None
+def _on_a_line(line: str, form: Form) -> tuple[str, ...] | None:
+    """The items that a line consists of, or that it gives a name to."""
+    entry = _ENTRY.match(line)
+    return items_alone(line, form) or (items_alone(line[entry.end() :], form) if entry else None)
+
+
+def _said(text: str, form: Form, *, labelled: bool) -> Iterator[Found]:
+    """The items that unhedged sentences name after the word that declares them."""
     for sentence in _SENTENCE.split(text):
         markers = list(_MARKER.finditer(sentence))
         if _UNSURE.search(sentence) or not (markers or labelled):
@@ -161,5 +171,5 @@ def _said(text: str, form: Form, *, labelled: bool) -> tuple[str, ...] | None:
         items = items_alone(declared, form)
         if not items and form.in_prose:
             items = _each_once(form.canonical(m[0]) for m in form.within.finditer(declared))
-        found = items or found
-    return found
+        if items:
+            yield Found(items, _LABELLED if labelled or _CALLS.search(sentence) else _SAID)
