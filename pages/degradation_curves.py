@@ -41,9 +41,9 @@ def all_curves(
 
 @st.cache_data(max_entries=16, show_spinner="Simulating chance…")
 def all_chances(
-    key: tuple[tuple[str, str, int], ...], split: tuple[str, ...], known: tuple[str, ...], _frame: pd.DataFrame
+    key: tuple[tuple[str, str, int], ...], split: tuple[str, ...], shown: tuple[str, ...], _frame: pd.DataFrame
 ) -> curve_tables.Rates:
-    return curve_tables.chances(_frame, split)
+    return curve_tables.chances(_frame[_frame["task"].isin(shown)], split)
 
 
 @st.cache_data(max_entries=16, show_spinner=False)
@@ -52,7 +52,8 @@ def metrics(key: tuple[tuple[str, str, int], ...], _frame: pd.DataFrame) -> list
 
 
 def panels(chosen: pd.DataFrame, frame: pd.DataFrame, looks: curve_controls.Looks) -> None:
-    chance = all_chances(key, looks.split, tuple(tasks()), frame) if "Chance" in looks.shown else {}
+    shown = tuple(sorted(set(chosen["task"]) & set(tasks())))
+    chance = all_chances(key, looks.split, shown, frame) if "Chance" in looks.shown else {}
     parts = [part for _, part in chosen.groupby(curve_controls.BY[looks.view], sort=False)]
     with st.grid("auto", min_column_width=430) if len(parts) > 1 else st.container():
         for number, part in enumerate(parts):

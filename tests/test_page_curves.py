@@ -22,9 +22,17 @@ def no_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MICHELANGELO_RUNS", str(tmp_path / "runs"))
 
 
+BABILONG = "BABILong · QA1-QA5 average (README heat map)"
+
+
+def published_file() -> Path:
+    (file,) = [f for f in sample_result_files() if f.name == "published.csv"]
+    return file
+
+
 @pytest.fixture(scope="module")
 def published() -> pd.DataFrame:
-    return read_file(sample_result_files()[0], source="sample: published").frame
+    return read_file(published_file(), source="sample: published").frame
 
 
 def own(*, task: str = "latent_list", models: tuple[str, ...] = ("m-1",), n: int = 6, **fields: Any) -> bytes:
@@ -54,14 +62,18 @@ def names(figure: dict[str, Any]) -> list[str]:
 def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     at = page("degradation_curves")
     shown = figures(at)
-    assert 1 <= len(shown) <= 3
-    assert all(1 <= len(names(f)) <= 4 for f in shown)
-    assert all("chance" not in names(f) for f in shown)
-    assert "RULER · 13-task average (NVIDIA README)" in [f["layout"]["annotations"][0]["text"] for f in shown]
+    titles = [f["layout"]["annotations"][0]["text"] for f in shown]
+    assert titles[:2] == ["latent_list", "mrcr"]
+    assert len(titles) == 4
+    assert set(titles[2:]) <= set(read_file(published_file()).frame["task"]) | {BABILONG}
+    models = [[n for n in names(f) if "chance" not in n] for f in shown]
+    assert all(1 <= len(drawn) <= 4 for drawn in models)
+    assert ["chance" in " ".join(names(f)) for f in shown] == [True, True, False, False]
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
     points = at.dataframe[0].value
-    assert set(points["interval by"]) == {"published"}
-    assert points["source"].unique().tolist() == ["sample: published"]
+    assert set(points["interval by"]) == {"published", "wilson", "bootstrap"}
+    sources = set(points["source"])
+    assert {"sample: published", "sample: readers_latent_list", "sample: readers_mrcr"} == sources
 
 
 def test_a_link_says_which_results_are_in_use(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from michelangelo.web.wording import megabytes, seconds
 ASK_ABOVE = 256 * 1024
 """Above so many tokens the page asks before it builds."""
 
-CHANCE_DRAWS = 500
+CHANCE_DRAWS = 200
 """Questions simulated for the chance rate of one configuration."""
 
 _CHARACTERS_PER_TOKEN = 4  # until a build says better

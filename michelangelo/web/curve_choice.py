@@ -12,14 +12,20 @@ from michelangelo.analysis import curves
 from michelangelo.lsq import tasks
 from michelangelo.lsq.lengths import format_length
 from michelangelo.plots.palette import family_of
+from michelangelo.web.controls import tasks_by_title
 
 View = Literal["task", "family", "model"]
 
-MOST_PANELS = 3
+MOST_PANELS = 4
 """Tasks shown where none was chosen."""
+
+MOST_FAMILIES = 3
+"""Families shown of each task where panels are families and none was chosen."""
 
 PER_PANEL = 4
 """Models per panel where none was chosen."""
+
+_GUESSES = "reader/chance"
 
 MOST_CURVES = 60
 """Curves drawn at most; more can't be told apart, and would be slow."""
@@ -88,18 +94,20 @@ def labelled(frame: pd.DataFrame, *, split: Sequence[str] = (), metric: str = "s
 
 
 def panel_names(table: pd.DataFrame) -> list[str]:
-    """Every task with its variant: tasks known here first, then those with the most points."""
+    """Every task with its variant: tasks known here in their usual order, then those with the most points."""
+    usual = {task.name: place for place, task in enumerate(tasks_by_title().values())}
     points = table[table["mean"].notna()].groupby(["panel", "task"], dropna=False).size().reset_index(name="points")
-    points["own"] = points["task"].isin(set(tasks()))
-    ordered = points.sort_values(["own", "points", "panel"], ascending=[False, False, True])
+    points["usual"] = points["task"].map(usual).fillna(len(usual))
+    ordered = points.sort_values(["usual", "points", "panel"], ascending=[True, False, True])
     return list(dict.fromkeys(ordered["panel"]))
 
 
 def default_panels(table: pd.DataFrame) -> list[str]:
-    """The tasks shown where none was chosen: those known here, else the published ones with the most points."""
+    """The tasks shown where none was chosen: the first known here beside the published ones with the most points."""
     own = set(table.loc[table["task"].isin(set(tasks())), "panel"])
     names = panel_names(table)
-    return [n for n in names if n in own][:MOST_PANELS] or names[:MOST_PANELS]
+    ours, published = [n for n in names if n in own], [n for n in names if n not in own]
+    return [*ours[: max(2, MOST_PANELS - len(published))], *published[: max(2, MOST_PANELS - len(ours))]]
 
 
 def bound_label(tokens: int) -> str:
@@ -128,6 +136,8 @@ def choose(table: pd.DataFrame, choice: Choice, view: View) -> Chosen:
         rows = rows[rows["curve"].isin(_readable(rows, view))]
     kept = rows[rows["curve"].isin(rows["curve"].unique()[:MOST_CURVES])]
     drawn = kept["curve"].nunique()
+    place = {name: k for k, name in enumerate(panel_names(table))}
+    kept = kept.sort_values("panel", key=lambda panels: panels.map(place), kind="stable")
     return Chosen(kept.reset_index(drop=True), not choice.models, drawn, available)
 
 
@@ -157,16 +167,17 @@ def _readable(rows: pd.DataFrame, view: View) -> Collection[int]:
 
 def _first_few(models: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """Models of a panel: of the largest families the one measured at most lengths, then the second ones."""
+    models = models.assign(guesses=models["model"] == _GUESSES)  # its score is the chance line already
     ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
     size = ordered.groupby("group")["model"].transform("size")
     place = ordered.groupby("group").cumcount()
     ordered = ordered.assign(place=place, size=size)
-    ascending = [True, False, *[False] * len(by), True]
-    return ordered.sort_values(["place", "size", *by, "model"], ascending=ascending).head(PER_PANEL)
+    ascending = [True, True, False, *[False] * len(by), True]
+    return ordered.sort_values(["guesses", "place", "size", *by, "model"], ascending=ascending).head(PER_PANEL)
 
 
 def _families(models: pd.DataFrame) -> pd.DataFrame:
     """The largest families of a panel, up to four models each."""
-    largest = models["group"].value_counts(sort=True).index[:MOST_PANELS]
+    largest = models["group"].value_counts(sort=True).index[:MOST_FAMILIES]
     parts = [_first_few(models[models["group"] == name], ["lengths"]) for name in largest]
     return pd.concat(parts)

@@ -175,6 +175,8 @@ def _rates(task: Task[Any], rows: pd.DataFrame, split: Sequence[str]) -> list[tu
 
 
 def _named(rates: list[tuple[str, float]]) -> list[tuple[str, float]]:
+    """Rates with the labels of their lines; of readers that score alike only the first."""
+    rates = list({round(mean, 3): (label, mean) for label, mean in reversed(rates)}.values())[::-1]
     return [("chance" if len(rates) == 1 else f"chance, {label}", mean) for label, mean in rates]
 
 
