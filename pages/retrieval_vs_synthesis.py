@@ -8,7 +8,7 @@ from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.web import lesson_view
 from michelangelo.web.building import Choice, build
 from michelangelo.web.chisel_view import steps
-from michelangelo.web.lesson import LENGTHS, PARAMS, TASK, lesson_of
+from michelangelo.web.lesson import FIRST_SEED, LENGTHS, PARAMS, TASK, lesson_of
 from michelangelo.web.lesson_curves import curves_step
 from michelangelo.web.lesson_handout import handout
 from michelangelo.web.lesson_listing import listing_view
@@ -50,7 +50,7 @@ with st.container(horizontal=True, vertical_alignment="bottom"):
     st.button("Next", key="r_fwd", shortcut="Right", on_click=move, args=(1,), disabled=at == len(STEPS) - 1)
 with st.container(horizontal=True, vertical_alignment="bottom"):
     tokens = st.selectbox("Length", LENGTHS, 0, key="r_tokens", format_func=format_length, width=110, bind=URL)
-    seed = int(st.number_input("Seed", 0, 2**53 - 1, 0, key="r_seed", width=130, bind=URL))
+    seed = int(st.number_input("Seed", 0, 2**53 - 1, FIRST_SEED, key="r_seed", width=130, bind=URL))
     st.button("New example", key="r_new", icon=":material/casino:", on_click=another)
     big = st.toggle("Presenter size", key="r_big", bind=URL)
 try:

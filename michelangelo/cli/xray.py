@@ -1,0 +1,120 @@
+"""The command that measures what a task's instances need: xray."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from michelangelo.cli.options import AsJson, Seed, Settings, TokenizerName, at_least, read_settings, whole_number
+from michelangelo.cli.output import cell, note, print_json, progress_bar, records, table
+from michelangelo.errors import UserError
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
+
+if TYPE_CHECKING:
+    from michelangelo.analysis import Xray
+
+_SAID = {
+    "relevant": "relevant updates per instance",
+    "needed": "of them, change the answer when left out alone",
+    "evidence": "share of them, by the solver",
+    "certified": "share of them, by the certificate",
+    "swap": "share of pairs whose exchange changes the answer",
+    "interaction": "share of pairs where dropping one changes the other's contribution",
+    "auc": "AUC of a bag of words, relevant against filler (0.5: can't be told apart)",
+    "oracle": "score of a reader of everything",
+    "chance": "score of a random reader",
+    "listing": "score of a reader that lists everything which looks like an answer",
+    "listing_lenient": "the same by the most lenient of the task's metrics",
+}
+
+
+def xray(
+    task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's name; see michelangelo tasks.")] = None,
+    all_tasks: Annotated[bool, typer.Option("--all", help="Every task, as one table.")] = False,
+    tokens: Annotated[str, typer.Option("--tokens", help="Length of the instances, such as 8k.")] = "8k",
+    instances: Annotated[
+        int, typer.Option("--instances", parser=whole_number, metavar="N", help="Fresh instances per task.")
+    ] = 20,
+    seed: Seed = 0,
+    settings: Settings = None,
+    tokenizer: TokenizerName = DEFAULT_TOKENIZER,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a task: evidence, interdependence, distinguishability, and what retrieval alone scores."""
+    from michelangelo.lsq.lengths import parse_length
+
+    if (task is None) != all_tasks:
+        raise UserError("name one task, or give --all" if task is None else f"give either {task} or --all, not both")
+    if all_tasks and settings:
+        raise UserError("--set is for one task; it can't be given with --all")
+    at_least("--instances", instances, 2)
+    given: dict[str, Any] = {"tokens": parse_length(tokens), "instances": instances, "seed": seed}
+    given["tokenizer"] = tokenizer
+    if task is None:
+        _show_all(given, as_json)
+    else:
+        _show_one(_measured(task, read_settings(settings), given), as_json)
+
+
+def _measured(task: str, params: dict[str, str], given: dict[str, Any]) -> Xray:
+    from michelangelo.analysis import xray as measure
+
+    with progress_bar(f"X-ray of {task}") as show:
+        return measure(task, params, progress=show, **given)
+
+
+def _show_one(found: Xray, as_json: bool) -> None:
+    if as_json:
+        print_json(found.as_dict())
+        return
+    from michelangelo.lsq import get_task
+
+    title = f"{get_task(found.task).title}: {found.instances} instances of {found.tokens:,} tokens, seed {found.seed}"
+    read = {f"retrieval k={point.k}": f"score of a reader of {point.k} best chunks, " for point in found.retrieval}
+    shares = {f"retrieval k={p.k}": f"{p.read.mean or 0:.0%} of the text" for p in found.retrieval}
+    rows = [
+        (name, value.mean, _span(value.low, value.high), value.n, _SAID.get(name) or read[name] + shares[name])
+        for name, value in found.figures()
+    ]
+    table(("figure", "mean", "95 % interval", "n", "what it is"), rows, title=title)
+
+
+def _span(low: float | None, high: float | None) -> str | None:
+    return None if low is None or high is None else f"{low:.3f} to {high:.3f}"
+
+
+def _show_all(given: dict[str, Any], as_json: bool) -> None:
+    from michelangelo.analysis import anatomy
+    from michelangelo.lsq import tasks
+
+    found, reasons = {}, {}
+    for name in tasks():
+        try:
+            found[name] = _measured(name, {}, given)
+        except UserError as error:
+            reasons[name] = str(error)
+    rows = records(anatomy(found, reasons))
+    if as_json:
+        print_json(rows)
+        return
+    _show_table(rows)
+    for row in rows:
+        if row["reason"]:
+            note(f"{row['title']}: {row['reason']}")
+
+
+def _show_table(rows: Sequence[dict[str, Any]]) -> None:
+    words = ("structure", "updates", "filler", "view")
+    table(("task", *words), [[row["title"], *(row[name] or None for name in words)] for row in rows], title="Anatomy")
+    figures = ("relevant", "evidence", "certified", "swap", "interaction", "auc", "retrieval", "chance")
+    body = [[row["title"], *(_figure(row, name) for name in figures)] for row in rows if row["tokens"]]
+    table(("task", *figures), body, title="Measured, with 95 % intervals; retrieval sees about a quarter of the text")
+
+
+def _figure(row: dict[str, Any], name: str) -> str:
+    if row[name] is None:
+        return cell(None)
+    low, high = row[f"{name}_low"], row[f"{name}_high"]
+    return f"{row[name]:.2f}" + ("" if low is None else f" ({low:.2f} to {high:.2f})")

@@ -1,0 +1,213 @@
+"""The lesson's example: numbered lines of a prompt, a question about one of them and a question about all of them.
+
+Everything is read from an instance's segments and asked of its task's solver, so any task could serve; the lesson's own
+is chosen in ``TASK``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from michelangelo.analysis.xray_edits import Answers, Update, units
+from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.randomness import Stream
+from michelangelo.lsq.registry import get_task
+from michelangelo.lsq.score import Score
+
+TASK = "latent_list"
+PARAMS: tuple[tuple[str, int | str], ...] = (("complexity", 5), ("relevance", "answer"), ("view", "print"))
+"""Five updates, each of which matters to the answer, and a question whose answer shows the state."""
+
+FIRST_SEED = 12
+"""An example with updates of several kinds, spread over the text."""
+
+LENGTHS = (512, 1024, 2048, 4096, 8192)
+"""Tokens; short enough to be read on a screen."""
+
+MOST_SHOWN = 48
+"""Lines that are shown at once, in two columns."""
+
+MARK = "▶ "
+"""Points at a line."""
+
+ROLES = {"setup": "start", "relevant": "relevant", "filler": "filler"}
+"""What each kind of segment is called."""
+
+_NUMBER = re.compile(r"-?\d+")
+_WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of the context.
+
+    Attributes:
+        number: its place, from 1; it keeps it when others are removed.
+        text: without line break.
+        kind: of its segment: ``setup``, ``relevant`` or ``filler``.
+        unit: which unit it belongs to, from 0.
+    """
+
+    number: int
+    text: str
+    kind: str
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """A question that one line answers.
+
+    Attributes:
+        line: that line's number.
+        question: for people.
+        answer: right reply.
+    """
+
+    line: int
+    question: str
+    answer: str
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One example.
+
+    Attributes:
+        instance: what it is made of.
+        lines: its context, numbered.
+        units: the units the lines belong to, in the order of ``Line.unit``.
+        look_up: the question one line answers.
+        question: the instance's own question.
+    """
+
+    instance: Instance
+    lines: tuple[Line, ...]
+    units: tuple[Update, ...]
+    look_up: LookUp
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
+class Targets:
+    """The right answers to both questions; ``None`` where there is none any more."""
+
+    retrieval: str | None
+    synthesis: str | None
+
+
+def lesson_of(instance: Instance) -> Lesson:
+    """The lesson an instance makes.
+
+    Raises:
+        ValueError: where it has no line to ask about.
+    """
+    each = [(kind, unit) for kind in ROLES for unit in units(instance, kind)]
+    each.sort(key=lambda pair: (pair[1][0].message, pair[1][0].start))
+    lines: list[Line] = []
+    for place, (kind, unit) in enumerate(each):
+        for text in "\n".join(instance.text(segment).strip("\n") for segment in unit).splitlines():
+            lines.append(Line(len(lines) + 1, text, kind, place))
+    question = "".join(instance.text(s) for s in instance.segments.of_kind("query")).strip()
+    return Lesson(instance, tuple(lines), tuple(unit for _, unit in each), _look_up(lines, instance.seed), question)
+
+
+def _look_up(lines: Sequence[Line], seed: int) -> LookUp:
+    """A question about one line: its only number if it has one, else its last word; of a relevant line if possible."""
+    stream = Stream("lesson", seed)
+    ordered = [line for kind in ("relevant", "filler") for line in lines if line.kind == kind]
+    for kinds in (("relevant",), ("relevant", "filler")):
+        fitting = [x for x in ordered if x.kind in kinds and len(_NUMBER.findall(x.text)) == 1]
+        if fitting:
+            line = stream.choice(fitting)
+            return LookUp(line.number, f"Which number stands on line {line.number}?", _NUMBER.findall(line.text)[0])
+    worded = [line for line in ordered if _WORD.search(line.text)]
+    if not worded:
+        raise ValueError("no line to ask about")
+    line = stream.choice(worded)
+    return LookUp(line.number, f"What is the last word on line {line.number}?", _WORD.findall(line.text)[-1])
+
+
+def is_found(look_up: LookUp, reply: str) -> bool:
+    """Whether a typed reply answers the look-up: the value itself, whatever stands around it, and no other number."""
+    pattern = _NUMBER if _NUMBER.fullmatch(look_up.answer) else _WORD
+    given = pattern.findall(reply.replace("−", "-").replace(",", ""))
+    return bool(given) and set(given) == {look_up.answer}
+
+
+def scored(lesson: Lesson, reply: str) -> Score:
+    """A typed prediction, judged as a model's reply is."""
+    return get_task(lesson.instance.task).score(lesson.instance, reply)
+
+
+def targets(lesson: Lesson, removed: Collection[int] = ()) -> Targets:
+    """Both right answers when some units are removed from the text; line numbers stay.
+
+    Args:
+        lesson: the example.
+        removed: units, as ``Line.unit`` counts them.
+    """
+    asked = next(line for line in lesson.lines if line.number == lesson.look_up.line)
+    return Targets(
+        retrieval=None if asked.unit in removed else lesson.look_up.answer,
+        synthesis=_answers(lesson).without(*removed),
+    )
+
+
+def single_removals(lesson: Lesson, kind: str = "relevant") -> dict[int, Targets]:
+    """Both answers with each unit of a kind removed alone, by unit."""
+    answers = _answers(lesson)
+    asked = next(line for line in lesson.lines if line.number == lesson.look_up.line)
+    chosen = dict.fromkeys(line.unit for line in lesson.lines if line.kind == kind)
+    return {u: Targets(None if u == asked.unit else lesson.look_up.answer, answers.without(u)) for u in chosen}
+
+
+def _answers(lesson: Lesson) -> Answers:
+    return Answers(get_task(lesson.instance.task), lesson.instance, lesson.units)
+
+
+def removable(lesson: Lesson, filler: int = 3) -> list[int]:
+    """The units a visitor may remove: every relevant one and a few of filler, in order.
+
+    Filler of different kinds where there are such, each from about the middle of the text.
+    """
+    by_kind: dict[str, list[int]] = {kind: [] for kind in ROLES}
+    for line in lesson.lines:
+        if line.unit not in by_kind[line.kind]:
+            by_kind[line.kind].append(line.unit)
+    spare = by_kind["filler"]
+    middle = sorted(spare, key=lambda unit: abs(unit - len(lesson.units) // 2))
+    first = {lesson.units[unit][0].unit: unit for unit in reversed(middle)}
+    chosen = [*first.values(), *(unit for unit in middle if unit not in first.values())][:filler]
+    return sorted([*by_kind["relevant"], *chosen])
+
+
+def unit_lines(lesson: Lesson, unit: int) -> list[Line]:
+    """The lines of one unit."""
+    return [line for line in lesson.lines if line.unit == unit]
+
+
+def around(lesson: Lesson, number: int, reach: int = 10) -> list[Line]:
+    """The lines near one of them; all of them where there are few."""
+    if len(lesson.lines) <= MOST_SHOWN:
+        return list(lesson.lines)
+    return [line for line in lesson.lines if abs(line.number - number) <= reach]
+
+
+def rows(lines: Sequence[Line], *, roles: bool = False, lit: Collection[int] = ()) -> list[Mapping[str, Any]]:
+    """Lines as table rows.
+
+    Args:
+        lines: which.
+        roles: whether to say what each line is.
+        lit: numbers of the lines to point at.
+    """
+    table: list[Mapping[str, Any]] = []
+    for line in lines:
+        mark = MARK if line.number in lit else ""
+        role = {"Role": [ROLES[line.kind]]} if roles else {}
+        table.append({"Line": f"{mark}{line.number}", **role, "Text": line.text})
+    return table
