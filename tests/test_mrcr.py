@@ -57,11 +57,12 @@ def test_any_conversation_is_within_its_length_and_proved(seed: int, tokens: int
     assert len(set(replies)) == len(replies)
 
 
+@pytest.mark.parametrize("tokenizer", BUNDLED)
 @pytest.mark.parametrize(("needles", "tokens"), [(2, 2048), (4, 4096), (8, 4096)])
-def test_the_standard_lengths_can_be_met_by_every_seed(needles: int, tokens: int) -> None:
-    task, counter = get_task("mrcr"), get_tokenizer()
+def test_the_standard_lengths_can_be_met_by_every_seed(needles: int, tokens: int, tokenizer: str) -> None:
+    task, counter = get_task("mrcr"), get_tokenizer(tokenizer)
     params = task.params(needles=needles)
-    assert max(task.smallest(params, seed=seed, tokenizer=counter) for seed in range(200)) <= tokens
+    assert max(task.smallest(params, seed=seed, tokenizer=counter) for seed in range(120)) <= tokens
 
 
 def test_every_length_from_the_smallest_feasible_on_can_be_met() -> None:
@@ -102,6 +103,19 @@ def test_needles_and_both_kinds_of_confounders_are_there() -> None:
     assert sum(r.startswith(f"Write {format_} about ") and r != what for r in requests) >= 2
     roles = [m["role"] for m in instance.messages]
     assert roles == ["user", "assistant"] * (len(roles) // 2) + ["user"]
+
+
+def test_needles_are_of_many_formats() -> None:
+    bank, task = find_bank(OWN), get_task("mrcr")
+    formats: dict[str, int] = {}
+    for seed in range(60):
+        instance = mrcr(2048, seed)
+        text = instance.answer[instance.params["key_length"] :]
+        (piece,) = [p for p in bank.pieces if p.text == text]
+        formats[piece.format] = formats.get(piece.format, 0) + 1
+    assert task.params().needles == 2
+    assert len(formats) >= 6
+    assert max(formats.values()) < 24
 
 
 def test_the_asked_index_is_even_or_as_given() -> None:
