@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from michelangelo.results import Loaded, read_bytes
+from michelangelo.results import Loaded, read_bytes, sample_result_files
 from michelangelo.web import file_report, sources
 from tests.pages import lines, markup, page, row, texts
 
@@ -34,6 +34,9 @@ def upload(at: AppTest, name: str, data: bytes) -> AppTest:
     return at
 
 
+SAMPLES = [f"sample: {file.name.partition('.')[0]}" for file in sample_result_files()]
+
+
 def hostile_rows() -> list[dict[str, object]]:
     fields = ("model", "family", "provider", "task", "variant", "view", "filler", "response", "error", "answer")
     rows = [row(**dict.fromkeys(fields, nasty), instance_id=f"i{i}") for i, nasty in enumerate(NASTY)]
@@ -45,7 +48,7 @@ def test_an_upload_is_reported_on_and_used() -> None:
     at = upload(page("results_files"), "mine.jsonl", lines([*rows, row(score=87.0), rows[0]]))
     told = "\n".join(texts(at))
     assert "8 read, 6 accepted, 1 rejected, 1 repeated" in told
-    assert at.session_state[sources.CHOSEN] == ["sample: published", "mine.jsonl"]
+    assert at.session_state[sources.CHOSEN] == [*SAMPLES, "mine.jsonl"]
     problems = at.dataframe[1].value
     assert problems[["row", "field"]].values.tolist() == [[7, "score"]]
     assert "Divide by 100" in problems["what would be right"].iloc[0]
@@ -75,7 +78,7 @@ def test_a_file_of_no_known_format_is_refused_with_a_reason() -> None:
     at = upload(page("results_files"), "notes.txt", b"hello there\n")
     assert [e.value for e in at.error] == ["Some files could not be read; nothing of them was taken."]
     assert "not a result file of a known format" in "\n".join(texts(at))
-    assert at.multiselect(key=sources.USED).value == ["sample: published"]
+    assert at.multiselect(key=sources.USED).value == SAMPLES
 
 
 def test_a_file_is_parsed_once_and_the_same_content_adds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,12 +116,13 @@ def test_removal_asks_once_and_samples_come_back() -> None:
     assert list(at.session_state["uploaded_sets"]) == ["a.jsonl"]
     at.button(key="f_yes").click().run()
     assert list(at.session_state["uploaded_sets"]) == []
-    at.button(key="f_remove").click().run()
-    at.button(key="f_yes").click().run()
+    for _ in SAMPLES:
+        at.button(key="f_remove").click().run()
+        at.button(key="f_yes").click().run()
     assert at.session_state[sources.CHOSEN] == []
     assert "Nothing is loaded" in at.info[0].value
     at.button(key="f_samples").click().run()
-    assert at.session_state[sources.CHOSEN] == ["sample: published"]
+    assert at.session_state[sources.CHOSEN] == SAMPLES
 
 
 def test_a_run_is_opened_by_its_name(tmp_path: Path) -> None:

@@ -187,7 +187,7 @@ def test_a_file_cut_at_any_byte_keeps_its_whole_lines(tmp_path: Path, cut: int) 
 def test_packed_lines_are_read_also_when_cut(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = [row(instance_id=f"i{i}", response=rng.bytes(200).hex()) for i in range(300)]
-    packed = gzip.compress(lines(*rows))
+    packed = gzip.compress(lines(*rows), mtime=0)
     (tmp_path / "whole.bin").write_bytes(packed)
     (tmp_path / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
     assert read_file(tmp_path / "whole.bin").report.rows_accepted == 300
@@ -251,7 +251,7 @@ def test_a_table_with_odd_lines_or_cut_in_a_quote_keeps_the_rest(tmp_path: Path)
         ("image.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a result file"),
         ("prose.txt", b"Dear all, the model, as a task, was fine.", "not a result file"),
         ("half.parquet", b"PAR1" + b"\x00" * 50, "cut off or damaged"),
-        ("cut.gz", gzip.compress(b"x" * 1000)[:12], "is empty"),
+        ("cut.gz", gzip.compress(b"x" * 1000, mtime=0)[:12], "is empty"),
         ("header.csv", b"model,task,target_tokens,score\n", "no usable row"),
         ("bad.jsonl", lines(row(score=87)), "no usable row: row 1: score 87"),
         ("instances.jsonl", b'{"id": "a", "task": "t", "segments": [], "certificate": {}}\n', "instances, not results"),

@@ -59,7 +59,7 @@ def _wait_for(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
     raise RuntimeError(f"the app did not start:\n{log.read_text()[-4000:]}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright keeps an event loop running, which other modules' tests must not meet
 def browser() -> Iterator[object]:
     """Debian's Chromium; where it is missing these tests are skipped, except on CI."""
     if not CHROMIUM.exists():
