@@ -35,7 +35,8 @@ class Completion:
     Attributes:
         text: the reply without reasoning, or ``None`` where there is none.
         finish_reason: ``stop``, ``length``, ``filter``, ``refusal``, or ``None`` where the model gave no reason.
-        status: a status without score that the provider itself decided (``blocked``, ``prompt_truncated``, …), else ``None``.
+        status: a status without score that the provider itself decided (``blocked``, ``prompt_truncated``, …), else
+            ``None``.
         error: sentence for a person where ``status`` is set.
         prompt_tokens: as reported, cached parts counted in.
         completion_tokens: as reported.
@@ -65,6 +66,9 @@ class Model(Protocol):
         family: model family, for grouping curves.
         provider: the part before the slash.
         context_window: longest prompt in tokens, or ``None`` where unknown.
+
+    A model may also have ``tokenizer`` (name of its own counter, so that a cut prompt is noticed), ``min_output_tokens``
+    (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars, or ``None``).
     """
 
     @property
