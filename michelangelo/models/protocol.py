@@ -67,8 +67,8 @@ class Model(Protocol):
         provider: the part before the slash.
         context_window: longest prompt in tokens, or ``None`` where unknown.
 
-    A model may also have ``tokenizer`` (name of its own counter, so that a cut prompt is noticed), ``min_output_tokens``
-    (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars, or ``None``).
+    A model may also have ``tokenizer`` (name of its own counter, so that a cut prompt is noticed),
+    ``min_output_tokens`` (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars or ``None``).
     """
 
     @property
