@@ -68,7 +68,8 @@ class Model(Protocol):
         context_window: longest prompt in tokens, or ``None`` where unknown.
 
     A model may also have ``tokenizer`` (name of its own counter, so that a cut prompt is noticed),
-    ``min_output_tokens`` (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars or ``None``).
+    ``min_output_tokens`` (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars, or
+    ``None`` where unknown).
     """
 
     @property
