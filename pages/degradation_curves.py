@@ -87,7 +87,9 @@ st.text(curve_tables.count_line(found))
 shown_rows = frame[frame["model"].isin(found.table["model"]) & frame["task"].isin(found.table["task"])]
 panels(found.table, frame, looks)
 tell("Good to know", [*curve_tables.remarks(found.table), *analysis.notices(shown_rows)], level="note")
-points, derived, origins = st.tabs(["Points", "Area and effective length", "Where published scores come from"])
+points, derived, abstained, origins = st.tabs(
+    ["Points", "Area and effective length", "Abstention", "Where published scores come from"]
+)
 with points:
     data = curve_tables.points_table(found.table, looks.split)
     st.dataframe(
@@ -107,6 +109,19 @@ with derived:
         alt="Area and effective length, one row per curve",
     )
     st.caption(curve_tables.DERIVED_NOTE)
+with abstained:
+    halves = curve_tables.abstention_table(shown_rows)
+    if len(halves):
+        st.dataframe(
+            halves,
+            hide_index=True,
+            placeholder="–",
+            column_config=dict.fromkeys(halves.columns[3:], st.column_config.NumberColumn(format="%.3f")),
+            alt="Accuracy on absent and present facts, their balanced mean, and how well each model abstains",
+        )
+        st.caption(curve_tables.ABSTENTION_NOTE)
+    else:
+        st.caption("No question shown has an option that says I don't know. Choose IDK under Tasks.")
 with origins:
     links = curve_tables.links_table(shown_rows, found.table)
     if len(links):

@@ -191,3 +191,13 @@ def test_published_scores_name_their_sources(published: pd.DataFrame) -> None:
 def test_csv_neutralises_formulas() -> None:
     text = curve_tables.csv_of(pd.DataFrame({"model": ["=1+1", "gpt", None], "mean": [-0.5, 1.0, None]})).decode()
     assert text == "model,mean\n'=1+1,-0.5\ngpt,1.0\n,\n"
+
+
+def test_abstention_is_told_on_both_halves_beside_constant_replies() -> None:
+    at = page("degradation_curves", query={"sets": ["sample: readers_idk"], "d_task": ["idk"]})
+    (table,) = [d.value for d in at.dataframe if "balanced mean" in d.value.columns]
+    rows = table.set_index("model or baseline")
+    assert rows.loc["reader/oracle", "balanced mean"] == 1
+    assert rows.loc["always D", ["mean", "balanced mean"]].tolist() == pytest.approx([0.7, 0.5])
+    at = curves_page(own())
+    assert "Choose IDK under Tasks" in "\n".join(c.value for c in at.caption)

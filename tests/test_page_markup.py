@@ -23,7 +23,8 @@ READ_AS_MARKDOWN = {
 REVIEWED = {
     "pages/live_evaluation.py": {"[SET_UP, RUN]"},
     "pages/degradation_curves.py": {
-        "['Points', 'Area and effective length', 'Where published scores come from']",
+        "['Points', 'Area and effective length', 'Abstention', 'Where published scores come from']",
+        "curve_tables.ABSTENTION_NOTE",
         "curve_tables.DERIVED_NOTE",
     },
     "pages/results_files.py": {"entry.kind.capitalize()"},  # one of sample, run, upload

@@ -42,6 +42,8 @@ def analyze(
         "curves": analysis.curves(frame),
         "summary": analysis.summary(frame),
         "spearman": analysis.spearman(frame),
+        "abstention": analysis.abstention(frame),
+        "baselines": analysis.constant_baselines(frame),
     }
     notices = analysis.notices(frame)
     if as_json:
@@ -78,7 +80,13 @@ def _amiss(one: Loaded) -> list[str]:
     return said
 
 
-def _show_analysis(curves: list[dict[str, Any]], summary: list[dict[str, Any]], spearman: list[dict[str, Any]]) -> None:
+def _show_analysis(
+    curves: list[dict[str, Any]],
+    summary: list[dict[str, Any]],
+    spearman: list[dict[str, Any]],
+    abstention: list[dict[str, Any]],
+    baselines: list[dict[str, Any]],
+) -> None:
     from michelangelo.lsq.lengths import format_length
 
     several = len({row["variant"] for row in curves}) > 1
@@ -102,6 +110,13 @@ def _show_analysis(curves: list[dict[str, Any]], summary: list[dict[str, Any]], 
     ]
     if pairs:
         table(("task", "task", "Spearman", "models", "p"), pairs, title="rank correlation between tasks")
+    halves = ("mean", "accuracy_absent", "accuracy_present", "balanced_mean")
+    rates = ("precision", "recall", "false_abstention_rate")
+    readers = [(named(r), r["model"], *(r[n] for n in (*halves, *rates))) for r in abstention]
+    readers += [(named(r), r["baseline"], *(r[n] for n in halves), *(None for _ in rates)) for r in baselines]
+    if readers:
+        names = ("task", "model or baseline", "mean", "absent", "present", "balanced", "precision", "recall")
+        table((*names, "false abstention"), readers, title="abstention")
 
 
 def _interval(row: dict[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from michelangelo.analysis import auc, each_series, effective_length
+from michelangelo.analysis import abstention, auc, constant_baselines, each_series, effective_length
 from michelangelo.errors import UserError
 from michelangelo.lsq import Task, tasks
 from michelangelo.lsq.lengths import format_length
@@ -17,6 +17,12 @@ from michelangelo.web.curve_choice import Chosen
 
 THRESHOLDS = ("80 % of the shortest", *(f"{v / 100:.2f}" for v in range(10, 100, 5)))
 """Thresholds of the effective length on offer."""
+
+ABSTENTION_NOTE = (
+    "Absent: the text does not say what is asked, and abstaining is right. A model that always abstains is right on "
+    "all of these; the balanced mean, the mean of both halves, gives it 0.5."
+)
+"""What stands under the abstention table."""
 
 MOST_LEVELS = 5
 """Complexities whose chance rates are simulated, at most."""
@@ -134,6 +140,20 @@ def takeaway(table: pd.DataFrame) -> str:
     told = f"{rows['panel'].iloc[0]}: {rows['curve'].nunique()} curves, {span}. "
     told += f"At {format_length(last)}: {best['model']} {best['mean']:.2f}"
     return told + (f", {worst['model']} {worst['mean']:.2f}." if len(ends) > 1 else ".")
+
+
+def abstention_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """Both halves of every model's questions with an "I don't know" option, then what constant replies would get."""
+    names = {
+        "task": "task", "variant": "variant", "model": "model or baseline", "mean": "mean",
+        "accuracy_absent": "absent", "accuracy_present": "present", "balanced_mean": "balanced mean",
+        "precision": "abstention precision", "recall": "abstention recall",
+        "false_abstention_rate": "false abstention rate",
+    }  # fmt: skip
+    own = frame[~frame["aggregate"].astype(bool)]
+    baselines = constant_baselines(own).rename(columns={"baseline": "model"})
+    table: pd.DataFrame = pd.concat([abstention(own), baselines])[list(names)]
+    return table.rename(columns=names)
 
 
 def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
