@@ -20,7 +20,7 @@ from michelangelo.lsq import Stream, get_task, get_tokenizer
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import BUNDLED
 from michelangelo.tasks.latent_list import operations as ops
-from michelangelo.tasks.latent_list.filler import cancelling_blocks
+from michelangelo.tasks.latent_list.filler import cancelling_blocks, many_blocks
 from michelangelo.tasks.latent_list.program import draw_program
 from michelangelo.tasks.latent_list.solver import follow
 from tests.counters import COUNTERS, PairCounter
@@ -189,6 +189,19 @@ def test_blocks_cancel_in_the_state_they_stand_in(state: list[int], key: int) ->
         live = list(state)
         assert follow(live, block.splitlines()) == []
         assert live == state
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.integers(-4000, 4000), min_size=1, max_size=30), st.booleans(), st.integers())
+def test_blocks_of_another_ones_shape_cancel_too(state: list[int], in_order: bool, key: int) -> None:
+    state = sorted(state) if in_order else state
+    blocks = many_blocks(state, 300, Stream(key), 12)
+    assert len(set(blocks)) > 200
+    for block in blocks:
+        live = list(state)
+        assert follow(live, block.splitlines()) == []
+        assert live == state
+    assert any("sort" in block for block in blocks) == (state == sorted(state))
 
 
 @settings(max_examples=40, deadline=None)

@@ -250,8 +250,8 @@ def _segments(parts: list[tuple[str, str]], body: Body, tail: str, program: Prog
 def _certificate(params: LatentListParams, program: Program, body: Body, full: str) -> Certificate:
     """What execution shows.
 
-    ``full`` is the independent solver's answer to the finished text; the operations are left out one at a time; each
-    filler unit was executed where it stands when it was drawn.
+    ``full`` is the independent solver's answer to the finished text; the operations are left out one at a time; filler
+    was executed where it stands when it was drawn, or has the shape of a block that was.
     """
     others = ops.leave_one_out(program.operations)
     final = list(program.final)

@@ -1,14 +1,18 @@
 """Filler: lines that look like the program's own and leave the list as it was.
 
 Three strategies: a print that does nothing, two reverses in a row, and blocks that cancel out. A block is drawn and
-executed at once on the list it stands in, and must give that very list back; so each one is proved where it stands.
+executed at once on the list it stands in, and must give that very list back; where very many are needed, most take the
+shape of one that was executed there, with other numbers. The solver follows all of them in the finished text.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
+
+import numpy as np
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.randomness import Stream
@@ -21,6 +25,11 @@ LONGEST_BLOCK = 12
 """A block adds at most so many numbers before the last of them is gone again."""
 
 _RANGE = 2 * LARGEST + 1
+_PUTS_BACK, _REVERSES, _SORTS = 0, 1, 2
+_SHAPES = 64
+_MANY = 4 * _SHAPES
+"""From so many blocks of one state on, most take the shape of another."""
+_NUMBER = re.compile(r"(append\(|remove\(|insert\(-?\d+, )(-?\d+)\)")
 _WORDS = 10 * LONGEST_BLOCK + 64
 
 
@@ -83,7 +92,9 @@ class ListFiller:
         first, second, _ = self._limits
         choices = self._stream.words(count)
         codes = [0 if word < first else 1 if word < second else 2 for word in choices]
-        blocks = iter(cancelling_blocks(self._states[gap], codes.count(2), self._stream, self._longest))
+        wanted = codes.count(2)
+        make = many_blocks if wanted >= _MANY else cancelling_blocks
+        blocks = iter(make(self._states[gap], wanted, self._stream, self._longest))
         constant = (PRINT, REVERSE)
         return [constant[code] if code < 2 else next(blocks) for code in codes], codes
 
@@ -102,7 +113,9 @@ class ListFiller:
         return texts, codes
 
 
-def cancelling_blocks(state: list[int], count: int, stream: Stream, longest: int) -> list[str]:
+def cancelling_blocks(
+    state: list[int], count: int, stream: Stream, longest: int, manners: Sequence[int] = range(6)
+) -> list[str]:
     """Texts of ``count`` blocks, each of which leaves ``state`` as it is; proved by executing each.
 
     A block adds numbers the list doesn't hold and takes each away again, by value or by place, in any order. One in
@@ -110,21 +123,76 @@ def cancelling_blocks(state: list[int], count: int, stream: Stream, longest: int
     is in order, one in six sorts it on its way.
     """
     live, held = list(state), set(state)
-    is_sorted = all(x <= y for x, y in pairwise(state))
+    is_sorted = _is_sorted(state)
     texts = []
     for _ in range(count):
         stream.ensure(_WORDS)
-        manner = stream.next_word() * 6 >> 32
-        if manner == 0 and live:
+        manner = manners[stream.next_word() * len(manners) >> 32]
+        if manner == _PUTS_BACK and live:
             lines = _put_back(live, stream)
         else:
-            lines = _add_and_take_away(
-                live, held, stream, longest, reverses=manner == 1, sorts=manner == 2 and is_sorted
-            )
+            sorts = manner == _SORTS and is_sorted
+            lines = _add_and_take_away(live, held, stream, longest, reverses=manner == _REVERSES, sorts=sorts)
         if live != state:
             raise AssertionError(f"block does not cancel in {state}: {lines}")
         texts.append("".join(lines))
     return texts
+
+
+def many_blocks(state: list[int], count: int, stream: Stream, longest: int) -> list[str]:
+    """As ``cancelling_blocks``, for many blocks of one state: a few are drawn and executed, the rest are like them.
+
+    Where nothing is sorted, no line of a block depends on how its numbers compare: with other numbers that differ from
+    each other and that the list doesn't hold it cancels just so. Blocks that sort are all drawn and executed.
+    """
+    held, is_sorted = set(state), _is_sorted(state)
+    drawn = cancelling_blocks(state, _SHAPES, stream, longest, [m for m in range(6) if m != _SORTS])
+    shapes = [_shape(block, held) for block in drawn]
+    words = stream.words(count)
+    chosen = [shapes[word % _SHAPES] for word in words]
+    numbers = _numbers(sum(size for _, size in chosen), stream)
+    texts, at = [], 0
+    for word, (template, size) in zip(words, chosen, strict=True):
+        if is_sorted and word * 6 >> 32 == _SORTS:
+            texts += cancelling_blocks(state, 1, stream, longest, (_SORTS,))
+            continue
+        values = numbers[at : at + size]
+        at += size
+        if len(set(values)) < size or not held.isdisjoint(values):
+            values = _set_apart(values, held)
+        texts.append(template.format(*values))
+    return texts
+
+
+def _is_sorted(state: Sequence[int]) -> bool:
+    return all(x <= y for x, y in pairwise(state))
+
+
+def _shape(block: str, held: set[int]) -> tuple[str, int]:
+    """A block with places for the numbers it adds, and how many they are."""
+    places: dict[int, int] = {}
+
+    def opened(match: re.Match[str]) -> str:
+        number = int(match[2])
+        return match[0] if number in held else f"{match[1]}{{{places.setdefault(number, len(places))}}})"
+
+    return _NUMBER.sub(opened, block), len(places)
+
+
+def _numbers(count: int, stream: Stream) -> list[int]:
+    words = np.array(stream.words(count), dtype=np.uint64)
+    numbers: list[int] = ((words * np.uint64(_RANGE) >> np.uint64(32)).astype(np.int64) - LARGEST).tolist()
+    return numbers
+
+
+def _set_apart(values: Sequence[int], held: set[int]) -> list[int]:
+    """The values, each moved on until it is none of the others and not held."""
+    apart: list[int] = []
+    for value in values:
+        while value in held or value in apart:
+            value = value + 1 if value < LARGEST else -LARGEST
+        apart.append(value)
+    return apart
 
 
 def _put_back(live: list[int], stream: Stream) -> list[str]:

@@ -122,11 +122,12 @@ def _parse(line: str) -> tuple[int, int, int]:
     if line[:5] != ">> a.":
         return _NOTHING, 0, 0
     name, _, rest = line[5:].partition("(")
-    first, _, second = rest[: rest.find(")")].partition(",")
     code = _CODES.get(name, _UNKNOWN)
+    args = rest.rstrip(")\n ")
     if code == _INSERT:
+        first, _, second = args.partition(",")
         return code, int(first), int(second)
-    return (code, int(first), 0) if code == _POP else (code, 0, int(first or 0))
+    return (code, int(args), 0) if code == _POP else (code, 0, int(args or 0))
 
 
 def view_output(query: str, state: Sequence[int]) -> str:
