@@ -15,10 +15,12 @@ st.navigation(
                 PAGES / "instances.py",
                 title="Instances",
                 icon=":material/search_insights:",
-                url_path="instances",
+                url_path="start",
                 help="What a model is asked, at any length, and where the answer comes from",
                 default=True,
             ),
+            # The default page answers at the root alone; this one answers links that name it.
+            st.Page(PAGES / "instances.py", title="Instances", url_path="instances", visibility="hidden"),
             st.Page(
                 PAGES / "retrieval_vs_synthesis.py",
                 title="Retrieval vs synthesis",

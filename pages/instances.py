@@ -65,7 +65,7 @@ def controls() -> Choice:
             "Length", LENGTHS, key="i_slider", format_func=format_length,
             on_change=lambda: put(i_tokens=st.session_state["i_slider"]),
         )  # fmt: skip
-        seed = st.number_input("Seed", 0, 2**53 - 1, 0, key="i_seed", width=130, bind=URL)
+        seed = st.number_input("Seed", 1 - 2**53, 2**53 - 1, 0, key="i_seed", width=130, bind=URL)
         told = "Instance i of a set has seed + i."
         index = st.number_input("Index", 0, 10**6, 0, key="i_index", width=130, bind=URL, help=told)
         st.button("Previous", key="i_left", shortcut="Left", on_click=move, args=(-1,), disabled=index == 0)

@@ -60,7 +60,7 @@ def controls() -> live.Asked:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         number = {"bind": "query-params", "width": 150}
         count = st.number_input("Samples per length", 1, 1000, 3, key="e_count", help="For each task.", **number)
-        seed = st.number_input("Seed", 0, 2**53 - 1, 0, key="e_seed", help="Sample i has seed + i.", **number)
+        seed = st.number_input("Seed", 1 - 2**53, 2**53 - 1, 0, key="e_seed", help="Sample i has seed + i.", **number)
         repeats = st.number_input("Repeats", 1, 100, 1, key="e_repeats", help="Of each question.", **number)
         together = st.number_input(
             "Concurrency", 1, 64, 2, key="e_together", help="Requests in flight at most.", **number

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 import michelangelo.results.files as files
+from michelangelo.analysis import curves
 from michelangelo.errors import DataError, UserError
 from michelangelo.results import (
     FIELDS,
@@ -366,3 +367,29 @@ def test_a_format_is_found_by_being_there(monkeypatch: pytest.MonkeyPatch, tmp_p
 def test_importing_the_room_loads_no_pandas() -> None:
     code = "import sys, michelangelo.results; sys.exit('pandas' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_what_an_unfinished_run_still_owes_counts_as_not_measured(tmp_path: Path) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    plan = 'models = ["m-1", "m-2"]\ntasks = ["toy"]\nlengths = [2048, 8192]\ncount = 4\nrepeats = 2\n'
+    (folder / "plan.toml").write_text(plan, encoding="utf-8")
+    (folder / "run.json").write_text('{"run_id": "r1"}', encoding="utf-8")
+    there = [row(model="m-1", instance_id=f"i{i}", target_tokens=2048) for i in range(3)]
+    (folder / "results.jsonl").write_bytes(lines(*there))
+    loaded = read_file(folder / "results.jsonl")
+    assert "29 of 32 planned samples were not asked" in " ".join(loaded.report.messages)
+    assert loaded.report.rows_accepted == 3
+    curve = curves(loaded.frame).set_index(["model", "target_tokens"])
+    assert curve.loc[("m-1", 2048), ["n_measured", "n_planned", "mean", "worst"]].tolist() == [3, 8, 1.0, 3 / 8]
+    assert curve.loc[("m-2", 8192), "n_planned"] == 8
+    assert pd.isna(curve.loc[("m-2", 8192), "mean"])
+    (folder / "run.json").unlink()
+    assert len(read_file(folder / "results.jsonl").frame) == 3
+
+
+def test_a_pattern_stands_for_run_folders_too(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "results.jsonl").write_bytes(lines(row(instance_id=name)))
+    assert len(load_results(str(tmp_path / "*"))) == 2

@@ -147,5 +147,5 @@ def _why_none(held: float, mean: float, limit: float) -> str:
     if np.isnan(held):
         return "too few instances for an interval at the shortest length"
     if mean >= limit:
-        return f"too few instances: the interval at the shortest length starts at {held:.2f}, below {limit:.2f}"
+        return f"too few instances: the interval at the shortest length starts at {held:.3f}, below {limit:.3f}"
     return f"the score at the shortest length, {mean:.2f}, is below {limit:.2f}"

@@ -20,7 +20,11 @@ from michelangelo.cli.options import (
     whole_number,
 )
 from michelangelo.cli.output import echo, one_line, print_json, table, tracked
+from michelangelo.errors import UserError
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
+
+MOST_SEED = 2**53 - 1
+"""Seeds up to this size are the same number to every reader of an instance file."""
 
 TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task's name; see michelangelo tasks.")]
 
@@ -92,6 +96,8 @@ def generate(
     check_target(out)
     lengths = parse_lengths(tokens)
     at_least("--count", count, 1)
+    if not -MOST_SEED <= seed <= MOST_SEED:
+        raise UserError(f"--seed {seed} is outside -{MOST_SEED} to {MOST_SEED}")
     params = read_settings(settings)
     rows = generate_set(task, lengths=lengths, count=count, seed=seed, tokenizer=tokenizer, params=params)
     written = write_instances(out, tracked(rows, total=count * len(lengths), label="generating"))

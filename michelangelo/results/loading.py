@@ -18,6 +18,7 @@ from michelangelo.results.files import sha256_of
 from michelangelo.results.formats import read_as, recognise, title_of
 from michelangelo.results.schema import Problem
 from michelangelo.results.tidying import KEPT_PROBLEMS, Tidy, drop_duplicates, tidy
+from michelangelo.results.unfinished import missing_rows
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,8 @@ def read_file(path: str | Path, *, source: str | None = None, details: bool = Tr
     if not len(found.frame):
         why = f": {problems[0]}" if problems else ""
         raise DataError(f"{file.name} has no usable row{why}")
-    frame = found.frame
+    owed = missing_rows(file, found.frame)
+    frame = pd.concat([found.frame, tidy(owed).frame], ignore_index=True) if owed else found.frame
     name = source or _source_name(file)
     frame["source"] = frame["source"].fillna(name)
     times = frame["started_at"].dropna()
@@ -98,15 +100,23 @@ def read_file(path: str | Path, *, source: str | None = None, details: bool = Tr
         source=name,
         sha256=sha256_of(file),
         rows_read=found.rows_read + len(table.problems),
-        rows_accepted=len(frame),
+        rows_accepted=len(found.frame),
         duplicates=found.duplicates,
         problems=problems,
         problem_count=found.problem_count + len(table.problems),
-        messages=(*table.messages, *found.messages, *_on_the_whole(found)),
+        messages=(*table.messages, *found.messages, *_on_the_whole(found), *_unfinished(len(owed), len(frame))),
         first=str(times.min()) if len(times) else None,
         last=str(times.max()) if len(times) else None,
     )
     return Loaded(frame, report)
+
+
+def _unfinished(owed: int, planned: int) -> list[str]:
+    if not owed:
+        return []
+    return [
+        f"the run is not finished: {owed:,} of {planned:,} planned samples were not asked and count as not measured"
+    ]
 
 
 def _on_the_whole(found: Tidy) -> list[str]:
@@ -171,7 +181,8 @@ def _expand(pattern: Path) -> list[tuple[Path, bool]]:
         return [(path, path == own) for path in below]
     if glob.has_magic(str(pattern)):
         hits = [Path(p) for p in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207  (takes absolute patterns)
-        matched = [(path, False) for path in hits if path.is_file()]
+        runs = [path / "results.jsonl" for path in hits if path.is_dir()]
+        matched = [(path, False) for path in [*hits, *runs] if path.is_file()]
         if matched:
             return matched
         raise UserError(f"no file matches {str(pattern)!r}")
