@@ -107,7 +107,7 @@ def test_names_come_apart_as_they_were_joined(values: dict[str, str]) -> None:
     [
         ("Incorrect API key provided: sk-proj-abcDEF123456.", "Incorrect API key provided: [key]."),
         ("Authorization: Bearer eyJhbGciOi.x", "Authorization: [key] [key]"),
-        ("GET /v1?key=AIzaSyA1234567890abcdefghijkl&x=1", "GET /v1?key=[key]&x=1"),
+        ("GET /v1?key=AIza" + "SyA1234567890abcdefghijkl&x=1", "GET /v1?key=[key]&x=1"),
         ("Prompt 3900 plus 512 requested does not fit.", "Prompt 3900 plus 512 requested does not fit."),
         ("task-specific risk-averse keyboard", "task-specific risk-averse keyboard"),
     ],
