@@ -44,17 +44,16 @@ def move(by: int) -> None:
 def controls() -> Choice:
     known = tasks_by_title()
     names = [info.name for info in tokenizer_infos()]
+    title = st.pills("Task", known, default=next(iter(known)), required=True, key="i_task", wrap=True, bind=URL)
+    task = known[title]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        with st.container():
-            title = st.pills("Task", known, default=next(iter(known)), required=True, key="i_task", wrap=True, bind=URL)
-        task = known[title]
+        st.caption(task.summary)
         tokenizer = st.selectbox(
             "Tokenizer", names, names.index(DEFAULT_TOKENIZER), key="i_tokenizer", width=150, bind=URL,
             help="Whose tokens are counted: " + "; ".join(f"{name}: {BUNDLED[name]}" for name in names),
         )  # fmt: skip
         with st.popover("Options", icon=":material/tune:", key="i_options"):
             params = option_controls(task, "i_")
-    st.caption(task.summary)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         slider = st.container(width=300)
         tokens = st.number_input(

@@ -56,6 +56,7 @@ def prompt_view(built: Built) -> None:
     st.code(window.text, language=None, line_numbers=True, wrap_lines=True, height=420)
     with map_slot:
         _map(prompt, window)
+        st.caption("Markers are what matters to the answer; the grey stretch is the window below.")
     _relevant_table(prompt, window)
 
 
