@@ -123,6 +123,8 @@ def test_the_asked_index_is_even_or_as_given() -> None:
     assert all(10 <= asked.count(k) <= 32 for k in (1, 2, 3, 4))
     instance = mrcr(4096, 1, needles=4, index=3)
     assert instance.view == "3rd"
+    assert instance.certificate.state_relevant == (True,) * 4
+    assert instance.certificate.facts["further_matches"] == 0
     assert instance.certificate.answer_relevant == (True, True, True, False)
     with pytest.raises(UserError, match="index=5 is more than needles=4"):
         mrcr(4096, 1, needles=4, index=5)

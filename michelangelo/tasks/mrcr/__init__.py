@@ -33,6 +33,7 @@ from michelangelo.tasks.mrcr.wording import (
     BEGINNING,
     INSTRUCTION,
     described,
+    folded,
     ordinal_text,
     question_text,
     request_text,
@@ -293,22 +294,30 @@ def _segments(head: list[str], layout: Layout, question: str) -> Segments:
 
 
 def _certificate(solver: ConversationSolver, reading: Reading, layout: Layout, cast: Cast, bank: Bank) -> Certificate:
-    """What solving the finished conversation shows, whole and reduced to the matching turns."""
+    """What solving the finished conversation shows: whole, reduced to the matching turns, and without each of them."""
+    question = parse_question(reading.query)
     full = solver.solve(reading)
     matching = [unit for unit, turn in zip(reading.units, layout.turns, strict=True) if turn.needle is not None]
+    without = [tuple(matching[:k] + matching[k + 1 :]) for k in range(len(matching))]
+    answers = [
+        solver.solve(Reading("", left, reading.query)) if len(left) >= question.ordinal else None for left in without
+    ]
     chiselled = solver.solve(Reading("", tuple(matching), reading.query))
+    alike = {d for d in {turn.description for turn in layout.turns} if folded(d) == folded(question.what)}
+    further = sum(turn.description in alike for turn in layout.turns) - len(matching)
     texts = {turn.piece.text for turn in layout.turns}
     return Certificate(
         full=full,
         chiselled=chiselled,
-        state_relevant=(True,) * len(matching),
-        answer_relevant=tuple(k <= cast.asked for k in range(len(matching))),
-        filler_inert=full == chiselled,
-        promise=len(texts) == len(layout.turns),
+        state_relevant=tuple(left != tuple(matching) for left in without),
+        answer_relevant=tuple(answer != full for answer in answers),
+        filler_inert=full == chiselled and not further,
+        promise=len(texts) == len(layout.turns) and not further,
         facts={
             "matching": len(matching),
             "distinct": len({bank.pieces[i].text for i in cast.needles}),
             "asked": cast.asked + 1,
+            "further_matches": further,
             "turns": len(layout.turns),
             "confounders": len(cast.near),
             "recombined_share": round(layout.recombined_share, 4),
