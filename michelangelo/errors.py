@@ -31,9 +31,21 @@ class ProviderError(MichelangeloError):
     Attributes:
         status: one of the statuses of a result row that carry no score, e.g. ``"timeout"``.
         retryable: whether asking again can help.
+        wait_s: seconds after which the provider wants to be asked again, or ``None`` where it didn't say.
+        busy: whether the provider only asks for patience (rate limit, overload): waiting, not a fault of this call.
     """
 
-    def __init__(self, message: str, *, status: str = "provider_error", retryable: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: str = "provider_error",
+        retryable: bool = False,
+        wait_s: float | None = None,
+        busy: bool = False,
+    ) -> None:
         super().__init__(message)
         self.status = status
         self.retryable = retryable
+        self.wait_s = wait_s
+        self.busy = busy

@@ -339,15 +339,15 @@ def test_the_papers_three_correlations() -> None:
 
 
 def test_a_format_is_found_by_being_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import michelangelo.results as package
+    import michelangelo.results.formats as package
 
     (tmp_path / "toyformat.py").write_text(
         "import pandas as pd\n"
         "from michelangelo.results.tables import Table\n"
         "TITLE = 'toy scores'\n"
-        "def sniff(head, name):\n    return head.startswith(b'TOY ')\n"
-        "def read(path):\n"
-        "    cells = [line.split() for line in path.read_text().splitlines()[1:]]\n"
+        "def sniff(look):\n    return look.head.startswith(b'TOY ')\n"
+        "def read(look):\n"
+        "    cells = [line.split() for line in look.path.read_text().splitlines()[1:]]\n"
         "    rows = [dict(model=m, task='toy', target_tokens=t, score=s) for m, t, s in cells]\n"
         "    return Table(pd.DataFrame(rows))\n"
     )

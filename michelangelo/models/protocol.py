@@ -44,6 +44,7 @@ class Completion:
         cost_usd: dollars, or ``None`` where the price is unknown.
         flags: remarks such as ``unverified``.
         attempts: calls made for this completion, 1 where the first succeeded.
+        reasoning: the reasoning text, where the provider hands it out; never part of ``text``.
     """
 
     text: str | None
@@ -56,6 +57,7 @@ class Completion:
     cost_usd: float | None = None
     flags: tuple[str, ...] = ()
     attempts: int = 1
+    reasoning: str | None = None
 
 
 class Model(Protocol):
@@ -67,9 +69,15 @@ class Model(Protocol):
         provider: the part before the slash.
         context_window: longest prompt in tokens, or ``None`` where unknown.
 
-    A model may also have ``tokenizer`` (name of its own counter, so that a cut prompt is noticed),
-    ``min_output_tokens`` (for thinking models) and ``price_usd(prompt_tokens, completion_tokens)`` (dollars, or
-    ``None`` where unknown).
+    A model may also have
+
+    - ``tokenizer``: name of its own counter, so that a cut prompt is noticed;
+    - ``min_output_tokens``: for thinking models;
+    - ``price_usd(prompt_tokens, completion_tokens)``: dollars, or ``None`` where unknown;
+    - ``concurrency``: most requests it can take at once, where it isn't the plan's to say;
+    - ``async prepare(longest, max_output_tokens)``: called once before a run's first question with the longest prompt
+      in the plan's tokens and the largest output limit;
+    - ``async close()``: called once after the last.
     """
 
     @property

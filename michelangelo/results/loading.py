@@ -82,8 +82,8 @@ def read_file(path: str | Path, *, source: str | None = None, details: bool = Tr
     file = Path(path)
     if file.is_dir():
         raise UserError(f"{file} is a folder; give a file, or use load_results")
-    key = recognise(file)
-    table = read_as(key, file, details=details)
+    key, look = recognise(file)
+    table = read_as(key, look, details=details)
     found = tidy(table.cells, table.rows)
     problems = tuple(sorted((*table.problems, *found.problems), key=lambda p: p.row))[:KEPT_PROBLEMS]
     if not len(found.frame):

@@ -25,12 +25,14 @@ class Table:
         rows: number of each row in the file, or ``None`` for 1, 2, …
         problems: rows that could not be read at all.
         messages: sentences on the file as a whole.
+        scale: one sentence on how scores became 0 to 1, or ``""`` where they stand in the file as they are.
     """
 
     cells: pd.DataFrame
     rows: Sequence[int] | None = None
     problems: tuple[Problem, ...] = ()
     messages: tuple[str, ...] = ()
+    scale: str = ""
 
 
 _SKIPPED = re.compile(r"line (\d+): expected (\d+) fields, saw (\d+)")

@@ -5,12 +5,11 @@ They are averages of samples we don't have: marked ``aggregate``, without n, nev
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 
-from michelangelo.results.files import head_of, header_of
+from michelangelo.results.files import header_of
+from michelangelo.results.look import Look
 from michelangelo.results.schema import PROVENANCE
 from michelangelo.results.tables import Table, read_text_table
 
@@ -20,18 +19,18 @@ ZERO_LENGTH = "zero_length"
 """Flag of rows whose length is 0 (a puzzle without filler text): they have no place on a logarithmic axis."""
 
 
-def sniff(head: bytes, name: str) -> bool:
+def sniff(look: Look) -> bool:
     """Whether the file is a table of published scores."""
-    return header_of(head, NEEDED.issubset) is not None
+    return look.kind == "table" and look.names >= NEEDED
 
 
-def read(path: Path) -> Table:
+def read(look: Look) -> Table:
     """The table's rows with the benchmark as task and the nominal length as ``target_tokens``.
 
     Raises:
         DataError: where it can't be read as a table.
     """
-    table = read_text_table(path, header_of(head_of(path), NEEDED.issubset) or ",")
+    table = read_text_table(look.path, header_of(look.head, NEEDED.issubset) or ",")
     cells = table.cells
     length = cells["context_tokens"]
     kept = ["variant", "model", "family", "provider", "score", "n", *PROVENANCE]

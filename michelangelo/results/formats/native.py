@@ -13,14 +13,13 @@ import pandas as pd
 from michelangelo.errors import DataError
 from michelangelo.results.files import (
     MAX_BYTES,
-    PARQUET,
     CutOff,
     encoding_of,
-    head_of,
     header_of,
     open_bytes,
     raw_head,
 )
+from michelangelo.results.look import Look
 from michelangelo.results.schema import DETAILS, EXTRA, FIELDS, PROVENANCE, Problem
 from michelangelo.results.tables import Table, read_text_table
 
@@ -35,32 +34,26 @@ _NEUTRALISED = r"^'('*[=+\-@\t\r])"
 _LISTED = 1000
 
 
-def sniff(head: bytes, name: str) -> bool:
+def sniff(look: Look) -> bool:
     """Whether the file holds result rows of ours: they have a model, a task and a target length."""
-    if head.startswith(PARQUET):
-        return set(head.decode("utf-8", "replace").split("\n")) >= NEEDED
-    if head.lstrip()[:1] == b"{":
-        line = head.lstrip().split(b"\n", 1)[0]
-        return all(re.search(rb'"%s"\s*:' % field.encode(), line) for field in NEEDED)
-    return header_of(head, NEEDED.issubset) is not None
+    return look.names >= NEEDED if look.columns else look.kind in ("lines", "object") and look.has(*NEEDED)
 
 
-def read(path: Path, *, details: bool = True) -> Table:
+def read(look: Look, *, details: bool = True) -> Table:
     """The file's rows.
 
     Args:
-        path: the file.
+        look: the file.
         details: whether to read the fields of ``schema.DETAILS``; Parquet files are read faster without.
 
     Raises:
         DataError: where it is damaged beyond reading.
     """
-    head = head_of(path)
-    if head.startswith(PARQUET):
-        return _read_parquet(path, KNOWN if details else KNOWN.keys() - DETAILS)
-    if head.lstrip()[:1] == b"{":
-        return _read_lines(path)
-    return _read_table(path, header_of(head, NEEDED.issubset) or ",")
+    if look.kind == "parquet":
+        return _read_parquet(look.path, KNOWN if details else KNOWN.keys() - DETAILS)
+    if look.keys:
+        return _read_lines(look.path)
+    return _read_table(look.path, header_of(look.head, NEEDED.issubset) or ",")
 
 
 def _read_parquet(path: Path, wanted: Collection[str]) -> Table:

@@ -1,0 +1,125 @@
+"""A first look at a file: what it is made of, so that a format can recognise it by content without reading it all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from michelangelo.errors import DataError
+from michelangelo.results.files import PARQUET, head_of, open_bytes
+
+Kind = Literal["object", "array", "lines", "table", "parquet", "xlsx", "zip", "text"]
+
+ZIP = b"PK\x03\x04"
+SEPARATORS = ",;\t|"
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is known of a file before a format reads it.
+
+    Attributes:
+        path: the file on the disk.
+        name: its name as uploaded, or its path inside a folder or archive, parts joined by ``/``.
+        kind: one JSON object, one JSON array, JSON lines, a text table, a Parquet file, a spreadsheet, a zip that is
+            one file (as Inspect's logs are), or other text. One JSON object on one line is an ``object``.
+        head: the first bytes, unpacked, as UTF-8 without a byte order mark (see ``files.head_of``).
+        keys: of an object, of an array's first item and of the first JSON line: the top-level keys with their values'
+            kinds (``object``, ``array``, ``text``, ``number``, ``truth``, ``null``). Elsewhere empty.
+        columns: of a table, a Parquet file or a spreadsheet: the column names as they stand there. Elsewhere empty.
+        members: of a zip: the names in it. Elsewhere empty.
+    """
+
+    path: Path
+    name: str
+    kind: Kind
+    head: bytes
+    keys: Mapping[str, str] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+
+    def has(self, *keys: str) -> bool:
+        """Whether all of these are among the top-level keys."""
+        return all(key in self.keys for key in keys)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The columns in lower case, without spaces around them."""
+        return frozenset(column.strip().lower() for column in self.columns)
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a JSON value, as in ``Look.keys``."""
+    kinds = ((dict, "object"), (list, "array"), (str, "text"), (bool, "truth"), ((int, float), "number"))
+    return next((name for kind, name in kinds if isinstance(value, kind)), "null")
+
+
+def look_at(path: Path, name: str | None = None) -> Look:
+    """Look at a file.
+
+    Args:
+        path: the file, which must not be empty.
+        name: how it was called; the file's own name where left out.
+
+    Raises:
+        UserError: where it can't be opened.
+        DataError: where it is damaged beyond telling what it is.
+    """
+    shown = (name or path.name).replace("\\", "/")
+    head = head_of(path)
+    if head.startswith(PARQUET):
+        return Look(path, shown, "parquet", head, columns=tuple(head.decode().split("\n")[1:-1]))
+    if head.startswith(ZIP):
+        return _look_at_zip(path, shown, head)
+    start = head.lstrip()[:1]
+    if start in (b"{", b"["):
+        found = _look_at_json(path, shown, head, is_object=start == b"{")
+        if found:
+            return found
+    return _look_at_table(path, shown, head)
+
+
+def _look_at_zip(path: Path, name: str, head: bytes) -> Look:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = tuple(archive.namelist())
+    except (zipfile.BadZipFile, OSError):
+        raise DataError(f"{name} starts like a zip but is cut off or damaged") from None
+    return Look(path, name, "xlsx" if "[Content_Types].xml" in members else "zip", head, members=members)
+
+
+def _look_at_json(path: Path, name: str, head: bytes, *, is_object: bool) -> Look | None:
+    line, _, rest = head.lstrip().partition(b"\n")
+    first = _parsed(line)
+    if is_object and isinstance(first, dict) and rest.strip():
+        return Look(path, name, "lines", head, {k: kind_of(v) for k, v in first.items()})
+    with open_bytes(path) as stream:
+        whole = _parsed(stream.read())
+    if isinstance(whole, dict):
+        return Look(path, name, "object", head, {k: kind_of(v) for k, v in whole.items()})
+    if isinstance(whole, list):
+        item = whole[0] if whole and isinstance(whole[0], dict) else {}
+        return Look(path, name, "array", head, {k: kind_of(v) for k, v in item.items()})
+    if isinstance(first, dict):
+        return Look(path, name, "lines", head, {k: kind_of(v) for k, v in first.items()})
+    return None
+
+
+def _parsed(data: bytes) -> Any:
+    try:
+        return json.loads(data.decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _look_at_table(path: Path, name: str, head: bytes) -> Look:
+    lines = head.decode("utf-8", "replace").lstrip().splitlines()[:1]
+    headers = [tuple(next(csv.reader(lines, delimiter=s), [])) for s in SEPARATORS] if lines else [()]
+    columns = max(headers, key=len)
+    return Look(path, name, "table", head, columns=columns) if len(columns) > 1 else Look(path, name, "text", head)
