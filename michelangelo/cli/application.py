@@ -44,6 +44,7 @@ _command(xray.xray, "xray latent_list --tokens 8k --set complexity=5")
 _command(instances.chance, "chance latent_list --set complexity=20 --draws 20000")
 _command(analysing.analyze, "analyze runs/first/results.jsonl --out report.html")
 app.add_typer(bank.app, name="bank")
+_command(machine.models, "models anthropic")
 _command(machine.tokenizers, "tokenizers --check")
 _command(machine.bench, "bench --out ratios.json")
 

@@ -1,4 +1,4 @@
-"""Commands about this machine: app, tokenizers, bench."""
+"""Commands about this machine: app, models, tokenizers, bench."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import typer
 
 from michelangelo.cli.options import AsJson, whole_number
 from michelangelo.cli.output import echo, note, print_json, table
+
+SHORT_LIST = 12
+"""Most models of one provider that are listed unasked."""
 
 
 def dashboard(
@@ -29,6 +32,38 @@ def dashboard(
     if host not in LOOPBACK:
         note(f"warning: host {host} {EXPOSED}")
     serve(host=host, port=port)
+
+
+def models(
+    provider: Annotated[
+        str | None, typer.Argument(help="One provider; left out: all, those with many models in short.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List providers, whether their keys are found, and their models' context windows and prices; asks nobody."""
+    from michelangelo.models.overview import overview
+    from michelangelo.models.registry import require_provider
+
+    wanted = None if provider is None else require_provider(provider)
+    found = [info for info in overview() if wanted in (None, info.name)]
+    if as_json:
+        print_json([asdict(info) | {"key": info.key} for info in found])
+        return
+    table(("provider", "key", "models known"), [(i.name, i.key, len(i.models) or "any") for i in found])
+    for info in found:
+        if info.models and (provider or len(info.models) <= SHORT_LIST):
+            echo()
+            rows = [
+                (f"{info.name}/{m.model}", m.context_window or "unknown", m.price or "unknown") for m in info.models
+            ]
+            table(("model", "window, tokens", "price per 1M tokens"), rows)
+    if not provider:
+        echo()
+        echo("More of one provider: michelangelo models PROVIDER. A model the list lacks can be asked all the same.")
+
+
+def _known(model: Any) -> tuple[int | str, str]:
+    return model.context_window or ("any" if model.price == "free" else "unknown"), model.price or "unknown"
 
 
 def tokenizers(

@@ -15,8 +15,10 @@ def give_keys(keys: Mapping[str, str]) -> None:
 
 def find_key(*names: str) -> str | None:
     """The first key there is under one of the names, e.g. ``OPENAI_API_KEY``, or ``None``."""
-    for name in names:
-        key = _given.get(name) or os.environ.get(name)
-        if key:
-            return key
-    return None
+    name = key_source(*names)
+    return None if name is None else _given.get(name) or os.environ[name]
+
+
+def key_source(*names: str) -> str | None:
+    """The first of the names under which there is a key, or ``None``."""
+    return next((name for name in names if _given.get(name) or os.environ.get(name)), None)

@@ -24,16 +24,19 @@ S = TypeVar("S")
 
 _openers: dict[str, Opener] = {}
 _names: dict[str, tuple[str, ...]] = {}
+_keys: dict[str, tuple[str, ...]] = {}
 _loaded = False
 
 
-def provider(name: str, *, models: tuple[str, ...] = ()) -> Callable[[F], F]:
+def provider(name: str, *, models: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Register a function that opens a provider's models.
 
     Args:
         name: the part of a model's name before the slash.
         models: the provider's models with their settings' defaults, where they are a closed list; any other name is
             then refused. Left empty, the function itself refuses what it doesn't know.
+        keys: names of the environment variables its key may stand in, the preferred one first; none where it needs no
+            key.
 
     Raises:
         ValueError: where another function has the name already.
@@ -45,6 +48,7 @@ def provider(name: str, *, models: tuple[str, ...] = ()) -> Callable[[F], F]:
             raise ValueError(f"a provider named {name!r} is registered already")
         _openers[name] = opener
         _names[name] = models
+        _keys[name] = keys
         return opener
 
     return register
@@ -54,6 +58,7 @@ def unregister_provider(name: str) -> None:
     """Forget a provider; for tests and notebooks."""
     _openers.pop(name, None)
     _names.pop(name, None)
+    _keys.pop(name, None)
 
 
 def providers() -> tuple[str, ...]:
@@ -75,8 +80,17 @@ def model_names(provider: str | None = None) -> tuple[str, ...]:
     Raises:
         UserError: where there is no such provider.
     """
-    wanted = providers() if provider is None else (_known_provider(provider),)
+    wanted = providers() if provider is None else (require_provider(provider),)
     return tuple(f"{name}/{model}" for name in wanted for model in _names[name])
+
+
+def key_names(provider: str) -> tuple[str, ...]:
+    """The environment variables a provider's key may stand in; none where it needs no key.
+
+    Raises:
+        UserError: where there is no such provider.
+    """
+    return _keys[require_provider(provider)]
 
 
 def open_model(name: str) -> Model:
@@ -90,7 +104,7 @@ def open_model(name: str) -> Model:
         UserError: unknown provider, model or setting, or an unfit value; names what there is.
     """
     found, model, settings = split_name(name)
-    opener = _openers[_known_provider(found)]
+    opener = _openers[require_provider(found)]
     closed = [known.split("?")[0] for known in _names[found]]
     if closed and model not in closed:
         raise UserError(f"no model {found}/{model}; {_hint(model, closed, prefix=found + '/')}")
@@ -151,7 +165,12 @@ def settings_of(values: Any) -> dict[str, Any]:
     return asdict(values)
 
 
-def _known_provider(name: str) -> str:
+def require_provider(name: str) -> str:
+    """The name, where there is such a provider.
+
+    Raises:
+        UserError: where there is none; names the nearest.
+    """
     known = providers()
     if name not in known:
         raise UserError(f"no provider {name!r}; {_hint(name, known)}")

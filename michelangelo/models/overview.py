@@ -1,0 +1,48 @@
+"""Which providers there are, whether they can be asked here, and what is known of their models."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from michelangelo.models import catalogue
+from michelangelo.models.catalogue import Entry
+from michelangelo.models.keys import key_source
+from michelangelo.models.registry import key_names, model_names, open_model, providers
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """One provider as this machine sees it.
+
+    Attributes:
+        name: the part of a model's name before the slash.
+        keys: environment variables its key may stand in; none where it needs no key.
+        key_from: the one a key was found in, or ``None``.
+        models: its models with their windows and prices: all of a closed list, else those the catalogue knows.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+    key_from: str | None
+    models: tuple[Entry, ...]
+
+    @property
+    def key(self) -> str:
+        """Whether it can be asked, in words; never the key itself."""
+        if not self.keys:
+            return "none needed"
+        return f"found in {self.key_from}" if self.key_from else f"not found: set {' or '.join(self.keys)}"
+
+
+def overview() -> tuple[ProviderInfo, ...]:
+    """Every provider; opens no connection."""
+    return tuple(
+        ProviderInfo(name, key_names(name), key_source(*key_names(name)), _models(name)) for name in providers()
+    )
+
+
+def _models(name: str) -> tuple[Entry, ...]:
+    own = [open_model(full) for full in model_names(name)]
+    if own:
+        return tuple(Entry(name, m.name.partition("/")[2], m.context_window, "free", ()) for m in own)
+    return catalogue.entries(name)
