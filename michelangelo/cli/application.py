@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from michelangelo import __version__
-from michelangelo.cli import analysing, bank, evaluation, instances, machine, xray
+from michelangelo.cli import analysing, audit, bank, converting, evaluation, instances, machine, xray
 from michelangelo.cli.evaluation import StoppedError
 from michelangelo.cli.output import one_line
 from michelangelo.errors import MichelangeloError
@@ -40,9 +40,11 @@ _command(
     "run --models reader/oracle,reader/chance --tasks latent_list --tokens 2k,8k --count 20 --out runs/first",
 )
 _command(evaluation.score, "score runs/first/results.jsonl")
+_command(audit.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
 _command(xray.xray, "xray latent_list --tokens 8k --set complexity=5")
 _command(instances.chance, "chance latent_list --set complexity=20 --draws 20000")
 _command(analysing.analyze, "analyze runs/first/results.jsonl --out report.html")
+_command(converting.convert, "convert logs/*.eval results.zip other.csv --out rows.parquet --scale 100")
 app.add_typer(bank.app, name="bank")
 _command(machine.models, "models anthropic")
 _command(machine.tokenizers, "tokenizers --check")

@@ -8,25 +8,33 @@ from typing import TYPE_CHECKING, Any
 from michelangelo.results.schema import EXTRA, FIELDS, MEASURED, PROVENANCE, STATUSES, Problem
 
 if TYPE_CHECKING:
+    from michelangelo.results.converting import Conversion, convert
+    from michelangelo.results.given import Given, NeedsError
     from michelangelo.results.loading import (
-        Loaded,
-        Report,
         combine,
-        find_files,
         load_results,
         read_bytes,
         read_file,
         read_files,
+        read_uploads,
     )
+    from michelangelo.results.mapping import Proposal, propose
+    from michelangelo.results.report import Loaded, Report
     from michelangelo.results.sample import paper_correlations, sample_result_files
     from michelangelo.results.saving import save_results
     from michelangelo.results.tidying import Tidy, tidy
 
 _LAZY = {
-    "Loaded": "loading",
-    "Report": "loading",
+    "Conversion": "converting",
+    "convert": "converting",
+    "Given": "given",
+    "NeedsError": "given",
+    "Loaded": "report",
+    "Report": "report",
+    "Proposal": "mapping",
+    "propose": "mapping",
+    "read_uploads": "loading",
     "combine": "loading",
-    "find_files": "loading",
     "load_results": "loading",
     "read_bytes": "loading",
     "read_file": "loading",
@@ -44,17 +52,23 @@ __all__ = [
     "MEASURED",
     "PROVENANCE",
     "STATUSES",
+    "Conversion",
+    "Given",
     "Loaded",
+    "NeedsError",
     "Problem",
+    "Proposal",
     "Report",
     "Tidy",
     "combine",
-    "find_files",
+    "convert",
     "load_results",
     "paper_correlations",
+    "propose",
     "read_bytes",
     "read_file",
     "read_files",
+    "read_uploads",
     "sample_result_files",
     "save_results",
     "tidy",

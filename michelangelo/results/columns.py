@@ -19,6 +19,8 @@ NONE_WORDS = frozenset(
 )
 """What stands for no number in a column of numbers; in a column of text these words stay text."""
 
+_SHORT = 4
+
 Mask = npt.NDArray[np.bool_]
 
 
@@ -231,9 +233,13 @@ def _parsed_at_once(cells: list[str]) -> tuple[list[Any], Mask] | None:
 
 def _objects(cells: list[Any]) -> tuple[list[Any], Mask]:
     bad, out = _none(len(cells)), []
+    shared: dict[str, Any] = {}
     for i, cell in enumerate(cells):
         try:
-            out.append(_object(cell))
+            found = _object(cell)
+            if isinstance(found, list) and len(found) < _SHORT:  # flags: few different lists, one object each
+                found = shared.setdefault(repr(found), found)
+            out.append(found)
         except (ValueError, RecursionError):
             out.append(None)
             bad[i] = True

@@ -1,4 +1,4 @@
-"""Bytes of a file: unpacked within bounds, encoding told by the first bytes, a table's separator by its header."""
+"""Bytes of a file: unpacked once within bounds, encoding told by the first bytes, a table's separator by its header."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import zstandard
+
 from michelangelo.errors import DataError, UserError
 
 HEAD = 65_536
@@ -26,14 +28,15 @@ MAX_RATIO = 200
 
 RATIO_FROM = 64 * 1024**2
 
-GZIP, PARQUET = b"\x1f\x8b", b"PAR1"
+GZIP, ZSTD, PARQUET = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PAR1"
+_WINDOW, _STEP = 2**27, 2**13
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-CutOff = (EOFError, zlib.error, gzip.BadGzipFile)
+CutOff = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 """What reading a packed file that ends too early raises."""
 
 
@@ -48,7 +51,8 @@ class _Bounded(io.RawIOBase):
 
     def readinto(self, buffer: object) -> int:
         view = memoryview(buffer).cast("B")  # type: ignore[arg-type]
-        data = self._inner.read(len(view))
+        # Little at once: where the file turns out to be cut off, what was asked for in that step is lost.
+        data = self._inner.read1(min(len(view), _STEP))  # type: ignore[attr-defined]
         self._seen += len(data)
         if self._seen > MAX_BYTES or (self._seen > RATIO_FROM and self._seen > MAX_RATIO * self._packed):
             raise DataError(
@@ -60,7 +64,7 @@ class _Bounded(io.RawIOBase):
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
-    """The file's bytes, unpacked where it is gzip.
+    """The file's bytes, unpacked once where it is gzip or zstd.
 
     Raises:
         UserError: where the file can't be opened.
@@ -72,13 +76,39 @@ def open_bytes(path: Path) -> Iterator[io.BufferedReader]:
         raise UserError(f"{path} can't be read: {error.strerror or error}") from None
     with raw:
         size = path.stat().st_size
-        if raw.peek(2)[:2] != GZIP:
+        start = raw.peek(4)[:4]
+        if not is_packed(start):
             if size > MAX_BYTES:
                 raise DataError(f"{path.name} has {size:,} bytes; the limit is {MAX_BYTES:,}")
             yield raw
             return
-        with gzip.GzipFile(fileobj=raw) as packed:
-            yield io.BufferedReader(_Bounded(packed, size, path.name))  # type: ignore[arg-type]
+        with _unpacking(raw, start) as packed:
+            yield io.BufferedReader(_Bounded(packed, size, path.name), 1 << 20)
+
+
+def is_packed(start: bytes) -> bool:
+    """Whether a file with these first bytes is gzip or zstd."""
+    return start.startswith((GZIP, ZSTD))
+
+
+def _unpacking(raw: IO[bytes], start: bytes) -> IO[bytes]:
+    if start.startswith(GZIP):
+        return gzip.GzipFile(fileobj=raw)  # type: ignore[return-value]
+    unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+    return unpacker.stream_reader(raw, read_across_frames=True)
+
+
+@contextmanager
+def open_text(path: Path) -> Iterator[io.TextIOWrapper]:
+    """The file's text, unpacked, whatever its encoding; bytes that are none become a replacement mark.
+
+    Raises:
+        UserError: as ``open_bytes``.
+        DataError: as ``open_bytes``.
+    """
+    encoding = encoding_of(raw_head(path))
+    with open_bytes(path) as stream:
+        yield io.TextIOWrapper(stream, "utf-8-sig" if encoding == "utf-8" else encoding, "replace", "\n")
 
 
 def encoding_of(head: bytes) -> str:
@@ -141,6 +171,18 @@ def header_of(head: bytes, wanted: Callable[[set[str]], bool]) -> str | None:
         if wanted({n.strip().lower() for n in names}):
             return separator
     return None
+
+
+def content_of(path: Path) -> str:
+    """sha256 of what the file holds, the same packed or not; of a cut file up to the cut."""
+    digest = hashlib.sha256()
+    with open_bytes(path) as stream:
+        try:
+            while block := stream.read1(1 << 20):
+                digest.update(block)
+        except CutOff:
+            digest.update(b"cut")
+    return digest.hexdigest()
 
 
 def sha256_of(path: Path) -> str:

@@ -1,219 +1,267 @@
-"""Files, folders and uploads in, one frame and an honest report out."""
+"""Files, archives, folders and uploads in, one frame and an honest report out."""
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import re
 import tempfile
 import warnings
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from michelangelo.errors import DataError, UserError
+from michelangelo.errors import DataError, MichelangeloError, UserError
+from michelangelo.results.columns import TEXT, missing
 from michelangelo.results.files import sha256_of
-from michelangelo.results.formats import read_as, recognise, title_of
-from michelangelo.results.schema import Problem
-from michelangelo.results.tidying import KEPT_PROBLEMS, Tidy, drop_duplicates, tidy
-from michelangelo.results.unfinished import missing_rows
+from michelangelo.results.gathering import Batch, gather, is_archive, lone
+from michelangelo.results.given import Given, NeedsError
+from michelangelo.results.intake import Intake
+from michelangelo.results.repetition import drop_duplicates, repetitions
+from michelangelo.results.report import Facts, Loaded, Report, report_of
+from michelangelo.results.tidying import tidy
+from michelangelo.results.unfinished import Owing
+
+__all__ = ["Loaded", "Report", "combine", "load_results", "read_bytes", "read_file", "read_files", "read_uploads"]
 
 
-@dataclass(frozen=True)
-class Report:
-    """What reading one file found.
+def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True) -> Loaded:
+    """Read one result set into memory.
 
-    Attributes:
-        format: name of the format's module, e.g. ``"native"``.
-        title: the format's name for people.
-        source: name of the result set.
-        sha256: of the file as it lies on the disk.
-        rows_read: rows the file has, unreadable ones included.
-        rows_accepted: rows in the frame.
-        duplicates: rows that a later one replaced.
-        problems: the first ``tidying.KEPT_PROBLEMS`` problems in order of rows.
-        problem_count: all of them.
-        messages: sentences on the file as a whole.
-        first: earliest ``started_at``, or ``None``.
-        last: latest ``started_at``, or ``None``.
+    Args:
+        batch: its files, see ``gathering.gather``.
+        given: what the user says of them.
+        details: whether replies, answers, parameters and further scores are wanted; curves don't need them.
+
+    Raises:
+        UserError: where a file can't be opened.
+        NeedsError: where all that is there leaves out what a row needs.
+        DataError: where nothing usable is there.
     """
-
-    format: str
-    title: str
-    source: str
-    sha256: str
-    rows_read: int
-    rows_accepted: int
-    duplicates: int
-    problems: tuple[Problem, ...]
-    problem_count: int
-    messages: tuple[str, ...]
-    first: str | None
-    last: str | None
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """A file's usable rows and what was found on the way.
-
-    Attributes:
-        frame: tidy rows, see ``tidying.Tidy``; column ``source`` holds the result set's name.
-        report: what reading found.
-    """
-
-    frame: pd.DataFrame
-    report: Report
+    intake, facts = Intake(batch, given or Given(), details), Facts()
+    owing = Owing({member.name: member.path for member in batch.members})
+    frames = []
+    for part in intake.parts():
+        facts.take(part.frame)
+        owing.take(part.frame, part.names)
+        frames.append(part.frame)
+    frame = _stacked(frames)
+    if frame is None or not len(frame):
+        raise nothing_usable(intake)
+    found = repetitions(frame)
+    frame = found.kept(frame)
+    accepted = len(frame)
+    owed = owed_frame(owing.rows(found.dropped), batch.name)
+    if owed is not None:
+        frame = pd.concat([frame, owed], ignore_index=True)
+    more = unfinished(len(frame) - accepted, accepted)
+    return Loaded(frame, report_of(intake, accepted, found, facts, digest_of(batch, intake), more))
 
 
-def read_file(path: str | Path, *, source: str | None = None, details: bool = True) -> Loaded:
-    """Read one result file of any known format, recognised by its content.
+def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame | None:
+    """The frames one below the other; column by column, so that never all of them are there twice."""
+    if len(frames) < 2:
+        return frames[0] if frames else None
+    names = list(dict.fromkeys(name for frame in frames for name in frame.columns))
+    columns = {}
+    for name in names:
+        pieces = [f.pop(name) if name in f else missing("text", len(f)) for f in frames]
+        columns[name] = _compact(pd.concat(pieces, ignore_index=True))
+    return pd.DataFrame(columns, copy=False)
+
+
+def _compact(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column in one piece, where it is text: pieces keep the room they once grew into."""
+    import pyarrow as pa
+
+    if not isinstance(column.dtype, pd.StringDtype):
+        return column
+    whole = pa.array(column)
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.combine_chunks()
+    return pd.Series(pd.array(whole, dtype=TEXT))
+
+
+def owed_frame(rows: list[dict[str, Any]], source: str) -> pd.DataFrame | None:
+    """Tidy rows for what unfinished runs still owe; ``None`` where they owe nothing."""
+    return tidy(rows).frame.assign(source=source) if rows else None
+
+
+def unfinished(owed: int, there: int) -> list[str]:
+    """What is said of a run that owes answers."""
+    if not owed:
+        return []
+    return [
+        f"the run is not finished: {owed:,} of {owed + there:,} planned samples were not asked and count as not "
+        "measured"
+    ]
+
+
+def nothing_usable(intake: Intake) -> DataError:
+    """Why a batch yields no row."""
+    name = intake.batch.name
+    if intake.problems:
+        return DataError(f"{_shown(intake.batch)} has no usable row: {intake.problems[0]}")
+    if intake.files and not intake.needs:
+        return DataError(f"{_shown(intake.batch)} has no usable row")
+    if intake.needs:
+        fields = tuple(dict.fromkeys(f for need in intake.needs for f in need.fields))
+        proposal = next((need.proposal for need in intake.needs if need.proposal is not None), None)
+        return NeedsError(f"{name} ({intake.needs[0].name})", fields, proposal)
+    if intake.refused:
+        more = f" (and {len(intake.refused) - 1:,} files more)" if len(intake.refused) > 1 else ""
+        return DataError(intake.refused[0] + more)
+    return DataError(f"{name} holds no result file of a known format ({intake.passed:,} files were looked at)")
+
+
+def _shown(batch: Batch) -> str:
+    return batch.path.name if batch.lone else batch.name
+
+
+def digest_of(batch: Batch, intake: Intake) -> str:
+    """sha256 of the file; of a folder with several files of results: of all files' names and sizes."""
+    if batch.path.is_file():
+        return sha256_of(batch.path)
+    if len(intake.files) == 1:
+        return sha256_of(next(m.path for m in batch.members if m.name == intake.files[0].name))
+    listing = "".join(f"{m.name}\0{m.path.stat().st_size}\n" for m in batch.members)
+    return hashlib.sha256(listing.encode()).hexdigest()
+
+
+def read_file(
+    path: str | Path, *, source: str | None = None, details: bool = True, given: Given | None = None
+) -> Loaded:
+    """Read one result file of any known format, recognised by its content, or an archive of such files.
 
     Args:
         path: the file.
         source: name of the result set; the file's name (of a run's ``results.jsonl``: its folder's) where left out.
         details: whether replies, answers, parameters and further scores are wanted; curves don't need them.
+        given: what the user says of it.
 
     Raises:
         UserError: where the file can't be opened.
+        NeedsError: where it leaves out what every row needs.
         DataError: where it is of no known format or has no usable row.
     """
     file = Path(path)
     if file.is_dir():
         raise UserError(f"{file} is a folder; give a file, or use load_results")
-    key, look = recognise(file)
-    table = read_as(key, look, details=details)
-    found = tidy(table.cells, table.rows)
-    problems = tuple(sorted((*table.problems, *found.problems), key=lambda p: p.row))[:KEPT_PROBLEMS]
-    if not len(found.frame):
-        why = f": {problems[0]}" if problems else ""
-        raise DataError(f"{file.name} has no usable row{why}")
-    owed = missing_rows(file, found.frame)
-    frame = pd.concat([found.frame, tidy(owed).frame], ignore_index=True) if owed else found.frame
-    name = source or _source_name(file)
-    frame["source"] = frame["source"].fillna(name)
-    times = frame["started_at"].dropna()
-    report = Report(
-        format=key,
-        title=title_of(key),
-        source=name,
-        sha256=sha256_of(file),
-        rows_read=found.rows_read + len(table.problems),
-        rows_accepted=len(found.frame),
-        duplicates=found.duplicates,
-        problems=problems,
-        problem_count=found.problem_count + len(table.problems),
-        messages=(*table.messages, *found.messages, *_on_the_whole(found), *_unfinished(len(owed), len(frame))),
-        first=str(times.min()) if len(times) else None,
-        last=str(times.max()) if len(times) else None,
-    )
-    return Loaded(frame, report)
+    if not is_archive(file):
+        batch = lone(file)
+        return read_batch(replace(batch, name=source or batch.name), given, details=details)
+    with tempfile.TemporaryDirectory() as folder:
+        (batch,) = gather([file], Path(folder))
+        return read_batch(replace(batch, name=source or batch.name), given, details=details)
 
 
-def _unfinished(owed: int, planned: int) -> list[str]:
-    if not owed:
-        return []
-    return [
-        f"the run is not finished: {owed:,} of {planned:,} planned samples were not asked and count as not measured"
-    ]
-
-
-def _on_the_whole(found: Tidy) -> list[str]:
-    said = []
-    if found.rejected:
-        row = "row was" if found.rejected == 1 else "rows were"
-        said.append(f"{found.rejected:,} of {found.rows_read:,} {row} left out")
-    versions = sorted(found.frame["michelangelo_version"].dropna().unique())
-    if len(versions) > 1:
-        said.append(f"the file mixes versions {', '.join(versions)}; scores may not be comparable")
-    return said
-
-
-def _source_name(path: Path) -> str:
-    name = path.resolve().parent.name if path.name.startswith("results.jsonl") else ""
-    return name or re.sub(r"\.gz$", "", path.name)
-
-
-def read_bytes(name: str, data: bytes) -> Loaded:
+def read_bytes(name: str, data: bytes, given: Given | None = None) -> Loaded:
     """Read an upload.
 
     Args:
         name: the file's name as the browser gives it; folders in it are not followed.
         data: its bytes.
+        given: what the user says of it.
 
     Raises:
+        NeedsError: as ``read_file``.
         DataError: as ``read_file``.
     """
-    base = re.sub(r"[^A-Za-z0-9 ._()@+=-]", "_", re.split(r"[/\\]", name)[-1]).strip(" .")[-120:] or "upload"
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / base
-        path.write_bytes(data)
-        loaded = read_file(path, source=base)
-    return replace(loaded, report=replace(loaded.report, sha256=hashlib.sha256(data).hexdigest()))
+    (found,) = read_uploads({name: data}, {name: given or Given()})
+    if isinstance(found, MichelangeloError):
+        raise found
+    return found
 
 
-def find_files(*patterns: str | Path) -> list[tuple[Path, bool]]:
-    """The files that names, globs and run folders stand for, each once, with whether it was named itself.
+def read_uploads(
+    uploads: Mapping[str, bytes], given: Mapping[str, Given], wanted: Sequence[str] | None = None
+) -> list[Loaded | MichelangeloError]:
+    """Read files that were uploaded together; one may say what another leaves out.
 
-    A folder stands for its ``results.jsonl``, or else for every ``results.jsonl`` below it.
+    Args:
+        uploads: bytes by name as the browser gives it; folders in it are not followed.
+        given: what the user says of each.
+        wanted: names of those to read, all where left out; formats may look into the others.
 
-    Raises:
-        UserError: where one of them stands for nothing.
+    Returns:
+        For each of ``wanted`` its rows, or why it can't be read.
     """
-    found: dict[Path, bool] = {}
-    for pattern in patterns:
-        for path, named in _expand(Path(pattern).expanduser()):
-            found[path] = found.get(path, False) or named
-    if not patterns:
-        raise UserError("no result file given; name files, run folders or a pattern such as runs/**/*.jsonl")
-    return list(found.items())
+    found: list[Loaded | MichelangeloError] = []
+    with tempfile.TemporaryDirectory() as folder:
+        here, workspace = Path(folder) / "files", Path(folder) / "unpacked"
+        here.mkdir()
+        paths = {}
+        for number, (name, data) in enumerate(uploads.items()):
+            base = _base_name(name)
+            path = here / base if not (here / base).exists() else here / f"{number}_{base}"
+            path.write_bytes(data)
+            paths[name] = path
+        for number, name in enumerate(uploads if wanted is None else wanted):
+            try:
+                found.append(_read_upload(paths[name], workspace / str(number), given.get(name)))
+            except MichelangeloError as error:
+                found.append(error)
+    return found
 
 
-def _expand(pattern: Path) -> list[tuple[Path, bool]]:
-    if pattern.is_file():
-        return [(pattern, True)]
-    if pattern.is_dir():
-        own = pattern / "results.jsonl"
-        below = [own] if own.is_file() else sorted(pattern.rglob("results.jsonl"))
-        if not below:
-            raise UserError(f"{pattern} holds no results.jsonl; give a run folder or a result file")
-        return [(path, path == own) for path in below]
-    if glob.has_magic(str(pattern)):
-        hits = [Path(p) for p in sorted(glob.glob(str(pattern), recursive=True))]  # noqa: PTH207  (takes absolute patterns)
-        runs = [path / "results.jsonl" for path in hits if path.is_dir()]
-        matched = [(path, False) for path in [*hits, *runs] if path.is_file()]
-        if matched:
-            return matched
-        raise UserError(f"no file matches {str(pattern)!r}")
-    raise UserError(f"{pattern} does not exist; give a result file, a run folder or a pattern")
+def _read_upload(path: Path, workspace: Path, given: Given | None) -> Loaded:
+    if is_archive(path):
+        (batch,) = gather([path], workspace)
+        return read_batch(batch, given)
+    batch = lone(path, name=path.name)
+    prefix = batch.members[0].name.removesuffix(path.name)  # nothing of our own folders belongs to the upload
+    members = tuple(replace(m, name=m.name.removeprefix(prefix)) for m in batch.members)
+    beside = {name.removeprefix(prefix): p for name, p in batch.beside.items()}
+    return read_batch(replace(batch, members=members, beside=beside), given)
 
 
-def read_files(*patterns: str | Path, details: bool = True) -> list[Loaded]:
-    """Read every file the patterns stand for; a file with the same content as an earlier one adds nothing.
+def _base_name(name: str) -> str:
+    base = re.split(r"[/\\]", name)[-1]
+    return re.sub(r"[^A-Za-z0-9 ._()@+=,-]", "_", base).strip(" .")[-120:] or "upload"
+
+
+def read_files(*patterns: str | Path, details: bool = True, given: Given | None = None) -> list[Loaded]:
+    """Read every set the patterns stand for; a file with the same content as an earlier one adds nothing.
 
     A file named itself must be usable; one that merely matches a pattern is passed over with a warning.
 
+    Args:
+        *patterns: files, archives, folders or globs, see ``gathering.gather``.
+        details: as ``read_file``.
+        given: what the user says of them.
+
     Raises:
         UserError: where a pattern stands for nothing.
+        NeedsError: where a named file leaves out what every row needs.
         DataError: where a named file, or every file of a pattern, has no usable row.
     """
     loaded: dict[str, Loaded] = {}
     refused: list[str] = []
-    for path, named in find_files(*patterns):
-        try:
-            one = read_file(path, details=details)
-        except DataError as error:
-            if named:
-                raise
-            refused.append(str(error))
-            continue
-        loaded.setdefault(one.report.sha256, one)
+    with tempfile.TemporaryDirectory() as folder:
+        for batch in gather(patterns, Path(folder)):
+            try:
+                one = read_batch(batch, given, details=details)
+            except DataError as error:
+                if batch.named:
+                    raise
+                refused.append(str(error))
+                continue
+            same = loaded.get(one.report.sha256)
+            if same is None or not _alike(same.frame, one.frame):
+                loaded[one.report.sha256 if same is None else f"{one.report.sha256} {len(loaded)}"] = one
     if not loaded:
         raise DataError(refused[0])
     for reason in refused:
         warnings.warn(f"passed over: {reason}", UserWarning, stacklevel=2)
     return _distinct_names(list(loaded.values()))
+
+
+def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
+    """Whether two files of the same bytes say the same: some formats keep model and length in the file's path."""
+    columns = ["model", "task", "variant", "target_tokens", "score"]
+    return one[columns].equals(other[columns])
 
 
 def _distinct_names(loaded: list[Loaded]) -> list[Loaded]:
@@ -234,23 +282,27 @@ def _distinct_names(loaded: list[Loaded]) -> list[Loaded]:
 
 
 def combine(loaded: Iterable[Loaded]) -> pd.DataFrame:
-    """One frame of several files' rows; of a question asked twice in one run the last answer is kept."""
+    """One frame of several sets' rows; of a question asked twice in one run the last answer is kept.
+
+    Averages are left out where the samples they were made of are there, see ``repetition.find_repetitions``.
+    """
     frames = [one.frame for one in loaded]
     if len(frames) == 1:
         return frames[0]
     return drop_duplicates(pd.concat(frames, ignore_index=True))
 
 
-def load_results(*patterns: str | Path, details: bool = True) -> pd.DataFrame:
-    """One tidy frame of all results that files, run folders and glob patterns stand for.
+def load_results(*patterns: str | Path, details: bool = True, given: Given | None = None) -> pd.DataFrame:
+    """One tidy frame of all results that files, archives, folders and glob patterns stand for.
 
     Example:
-        >>> frame = load_results("runs/**/*.jsonl", "other_tool.csv")  # doctest: +SKIP
+        >>> frame = load_results("runs/**/*.jsonl", "other_tool.eval")  # doctest: +SKIP
 
     Args:
-        *patterns: files, run folders (their ``results.jsonl``), or globs.
+        *patterns: files, zip archives, folders (run folders and those of other tools), or globs.
         details: whether replies, answers, parameters and further scores are wanted. Curves don't need them; large
-            Parquet files are read several times faster without.
+            files are read several times faster without.
+        given: model, task, length, scale or columns' meaning, where the files don't say it.
 
     Returns:
         One row per model, instance and repeat (or per published average); columns as in ``schema.FIELDS`` and
@@ -259,9 +311,10 @@ def load_results(*patterns: str | Path, details: bool = True) -> pd.DataFrame:
 
     Raises:
         UserError: where a pattern stands for nothing.
+        NeedsError: where a file leaves out what every row needs.
         DataError: where a file has no usable row.
     """
-    loaded = read_files(*patterns, details=details)
+    loaded = read_files(*patterns, details=details, given=given)
     for one in loaded:
         if one.report.problem_count:
             first = one.report.problems[0]

@@ -9,15 +9,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TextIO
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import PARQUET, head_of, open_bytes
+from michelangelo.results.files import PARQUET, head_of, is_packed, open_text
 
 Kind = Literal["object", "array", "lines", "table", "parquet", "xlsx", "zip", "text"]
 
 ZIP = b"PK\x03\x04"
 SEPARATORS = ",;\t|"
+
+MAX_VALUE = 256 * 1024**2
+"""Longest file, characters, that is read as one JSON value; JSON lines may be longer."""
+
+MAX_LINE = 64 * 1024**2
+"""Longest line of JSON lines, characters."""
+
+_TRIED_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -75,6 +83,8 @@ def look_at(path: Path, name: str | None = None) -> Look:
     head = head_of(path)
     if head.startswith(PARQUET):
         return Look(path, shown, "parquet", head, columns=tuple(head.decode().split("\n")[1:-1]))
+    if is_packed(head):
+        raise DataError(f"{name} is packed twice; unpack it once and give what is inside")
     if head.startswith(ZIP):
         return _look_at_zip(path, shown, head)
     start = head.lstrip()[:1]
@@ -91,29 +101,52 @@ def _look_at_zip(path: Path, name: str, head: bytes) -> Look:
             members = tuple(archive.namelist())
     except (zipfile.BadZipFile, OSError):
         raise DataError(f"{name} starts like a zip but is cut off or damaged") from None
-    return Look(path, name, "xlsx" if "[Content_Types].xml" in members else "zip", head, members=members)
+    if "[Content_Types].xml" in members:
+        from michelangelo.results.spreadsheets import header
+
+        return Look(path, name, "xlsx", head, columns=header(path, name), members=members)
+    return Look(path, name, "zip", head, members=members)
 
 
 def _look_at_json(path: Path, name: str, head: bytes, *, is_object: bool) -> Look | None:
-    line, _, rest = head.lstrip().partition(b"\n")
-    first = _parsed(line)
-    if is_object and isinstance(first, dict) and rest.strip():
-        return Look(path, name, "lines", head, {k: kind_of(v) for k, v in first.items()})
-    with open_bytes(path) as stream:
-        whole = _parsed(stream.read())
+    with open_text(path) as stream:
+        first = _next_line(stream)
+        more = _next_line(stream) if is_object else ""
+    row = _parsed(first)
+    if is_object and isinstance(row, dict) and more:
+        return Look(path, name, "lines", head, _keys(row))
+    with open_text(path) as stream:
+        text = stream.read(MAX_VALUE + 1)
+    whole = _parsed(text) if len(text) <= MAX_VALUE else None
     if isinstance(whole, dict):
-        return Look(path, name, "object", head, {k: kind_of(v) for k, v in whole.items()})
+        return Look(path, name, "object", head, _keys(whole))
     if isinstance(whole, list):
         item = whole[0] if whole and isinstance(whole[0], dict) else {}
-        return Look(path, name, "array", head, {k: kind_of(v) for k, v in item.items()})
-    if isinstance(first, dict):
-        return Look(path, name, "lines", head, {k: kind_of(v) for k, v in first.items()})
+        return Look(path, name, "array", head, _keys(item))
+    for line in text.split("\n", _TRIED_LINES)[:_TRIED_LINES] if is_object else []:
+        row = _parsed(line)
+        if isinstance(row, dict):
+            return Look(path, name, "lines", head, _keys(row))
+    if len(text) > MAX_VALUE:
+        raise DataError(f"{name} is one JSON value of more than {MAX_VALUE:,} characters; write it as JSON lines")
     return None
 
 
-def _parsed(data: bytes) -> Any:
+def _keys(row: Mapping[str, Any]) -> dict[str, str]:
+    return {str(k): kind_of(v) for k, v in row.items()}
+
+
+def _next_line(stream: TextIO) -> str:
+    """The next line that is not blank, whole up to ``MAX_LINE``; empty at the end."""
+    while line := stream.readline(MAX_LINE):
+        if line.strip():
+            return line
+    return ""
+
+
+def _parsed(text: str) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig", "replace"))
+        return json.loads(text)
     except (ValueError, RecursionError):
         return None
 

@@ -52,8 +52,15 @@ FIELDS: dict[str, Kind] = {
 """Every field of a result row in order, with the kind of value it holds. Lengths are tokens, ``depth`` and ``score``
 lie in 0 to 1, ``latency_s`` is seconds, ``cost_usd`` dollars, ``started_at`` an ISO 8601 time."""
 
-EXTRA: dict[str, Kind] = {"source": "text", "aggregate": "truth", "n": "whole"}
-"""What reading adds: the result set's name, whether the row is somebody's average, and of how many samples."""
+EXTRA: dict[str, Kind] = {
+    "source": "text",
+    "aggregate": "truth",
+    "n": "whole",
+    "task_version": "text",
+    "scorer_version": "text",
+}
+"""What may stand beside them: the result set's name, whether the row is somebody's average, of how many samples, and
+the versions of the task and of its scorer."""
 
 PROVENANCE: dict[str, Kind] = {
     "source_title": "text",
@@ -122,6 +129,7 @@ class Problem:
         value: what stands there, shortened.
         remedy: what would be right.
         rejected: whether the whole row was left out; else only this value was.
+        file: of a folder or archive: the file's name in it.
     """
 
     row: int
@@ -129,7 +137,9 @@ class Problem:
     value: str
     remedy: str
     rejected: bool = True
+    file: str = ""
 
     def __str__(self) -> str:
         what = f"{self.field} {self.value}".strip()
-        return f"row {self.row}: {what}: {self.remedy}"
+        where = f"{self.file}, row {self.row}" if self.file else f"row {self.row}"
+        return f"{where}: {what}: {self.remedy}" if what else f"{where}: {self.remedy}"

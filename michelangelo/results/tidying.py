@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.results.columns import CONVERT, TEXT, missing
+from michelangelo.results.repetition import Notes, repetitions
 from michelangelo.results.schema import (
     EXTRA,
     FIELDS,
@@ -27,11 +28,6 @@ from michelangelo.results.schema import (
 KEPT_PROBLEMS = 1000
 """How many problems are listed one by one; all are counted."""
 
-_KEY = ("run_id", "model", "task", "variant", "instance_id", "repeat", "target_tokens")
-_AGGREGATE_KEY = (
-    *("run_id", "source", "model", "task", "variant", "view", "complexity", "filler", "depth", "target_tokens"),
-    *("source_title", "source_url"),
-)
 _EXPECTED = {"whole": "a whole number", "number": "a number", "truth": "true or false", "json": "an object or a list"}
 _SLACK = 1e-9
 
@@ -47,7 +43,8 @@ class Tidy:
         duplicates: rows that a later one with the same key replaced.
         problems: the first ``KEPT_PROBLEMS`` problems.
         problem_count: all of them.
-        messages: sentences on the table as a whole.
+        notes: how often what happened, to be said of the table as a whole.
+        positions: of each row of ``frame``, its place in the table, from 0; shape (rows,).
     """
 
     frame: pd.DataFrame
@@ -56,7 +53,13 @@ class Tidy:
     duplicates: int
     problems: tuple[Problem, ...]
     problem_count: int
-    messages: tuple[str, ...]
+    notes: Notes
+    positions: npt.NDArray[np.int64]
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Sentences on the table as a whole."""
+        return self.notes.messages()
 
 
 @dataclass
@@ -68,7 +71,7 @@ class _Check:
     rejected: npt.NDArray[np.bool_]
     problems: list[Problem] = field(default_factory=list)
     count: int = 0
-    messages: list[str] = field(default_factory=list)
+    notes: Notes = field(default_factory=Notes)
 
     def note(self, mask: Any, name: str, remedy: str | Callable[[Any], str], *, reject: bool = True) -> None:
         where = np.flatnonzero(np.asarray(mask, dtype=bool) & ~self.rejected)
@@ -80,10 +83,6 @@ class _Check:
         if reject:
             self.rejected[where] = True
 
-    def say(self, count: int, one: str, many: str) -> None:
-        if count:
-            self.messages.append(one if count == 1 else many.format(n=f"{count:,}"))
-
 
 def _shown(cell: Any) -> str:
     if cell is None or cell is pd.NA or (isinstance(cell, float) and cell != cell):
@@ -92,7 +91,9 @@ def _shown(cell: Any) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-def tidy(table: pd.DataFrame | Iterable[Mapping[str, Any]], rows: Sequence[int] | None = None) -> Tidy:
+def tidy(
+    table: pd.DataFrame | Iterable[Mapping[str, Any]], rows: Sequence[int] | None = None, *, unique: bool = True
+) -> Tidy:
     """Check and convert result rows.
 
     A row is left out where its model or task is missing, its ``target_tokens`` is no whole number, its status is
@@ -103,6 +104,7 @@ def tidy(table: pd.DataFrame | Iterable[Mapping[str, Any]], rows: Sequence[int] 
     Args:
         table: any table whose columns are named as in ``FIELDS``; other columns are dropped.
         rows: the number of each row in its file; 1, 2, … where left out.
+        unique: whether rows that a later one repeats are dropped.
 
     Returns:
         The frame with fixed column types and what was wrong with the table.
@@ -118,22 +120,23 @@ def tidy(table: pd.DataFrame | Iterable[Mapping[str, Any]], rows: Sequence[int] 
     _clean_names(frame, check)
     _check_lengths(frame, check)
     _check_scores(frame, check)
-    kept = frame[~check.rejected].reset_index(drop=True)
-    unique = drop_duplicates(kept)
-    duplicates = len(kept) - len(unique)
-    check.say(
-        duplicates,
-        "1 row repeats an earlier (run, model, instance, repeat); the last one is kept",
-        "{n} rows repeat an earlier (run, model, instance, repeat); the last one is kept",
-    )
+    positions = np.flatnonzero(~check.rejected)
+    kept = frame[~check.rejected].reset_index(drop=True) if check.rejected.any() else frame
+    duplicates = 0
+    if unique:
+        found = repetitions(kept)
+        duplicates = int(found.dropped.sum())
+        kept, positions = found.kept(kept), positions[~found.dropped]
+        found.say(check.notes)
     return Tidy(
-        unique,
+        kept,
         size,
         int(check.rejected.sum()),
         duplicates,
         tuple(sorted(check.problems, key=lambda p: p.row)),
         check.count,
-        tuple(check.messages),
+        check.notes,
+        positions,
     )
 
 
@@ -143,7 +146,7 @@ def _column(check: _Check, name: str, kind: Kind) -> pd.Series[Any]:
     column = CONVERT[kind](check.table[name])
     if name == "score":
         nothing = column.nothing & ~check.rejected
-        check.say(
+        check.notes.say(
             int(nothing.sum()),
             "1 score is NaN, infinite or null in words; it counts as not measured",
             "{n} scores are NaN, infinite or null in words; they count as not measured",
@@ -182,10 +185,10 @@ def _clean_names(frame: pd.DataFrame, check: _Check) -> None:
         original = frame[name]
         frame[name], changed = _renamed(original, clean)
         for old in changed[:5]:
-            check.messages.append(
-                f"{name} {_shown(old)} was renamed to {clean(old)!r}: unusual characters were taken out"
-            )
-        check.say(max(0, len(changed) - 5), f"1 more {name} was renamed", f"{{n}} more names of {name} were renamed")
+            check.notes.say(1, f"{name} {_shown(old)} was renamed to {clean(old)!r}: unusual characters were taken out")
+        check.notes.say(
+            max(0, len(changed) - 5), f"1 more {name} was renamed", f"{{n}} more names of {name} were renamed"
+        )
     check.note(frame["model"].isna(), "model", "every row needs the model's name")
     check.note(frame["task"].isna(), "task", "every row needs the task's name")
 
@@ -203,7 +206,7 @@ def _check_scores(frame: pd.DataFrame, check: _Check) -> None:
         status.isna() & score.isna(), "status", f"a row without a score says why: one of {', '.join(STATUSES[2:])}"
     )
     frame["status"] = status = status.mask(assumed, "ok")
-    check.say(
+    check.notes.say(
         int((assumed & ~check.rejected).sum()),
         "1 row has a score but no status; it counts as ok",
         "{n} rows have a score but no status; they count as ok",
@@ -215,23 +218,8 @@ def _check_scores(frame: pd.DataFrame, check: _Check) -> None:
     check.note(~measured & score.notna(), "score", "this status carries no score; the score was left out", reject=False)
     unparsed = (status == "unparsed") & score.isna()
     frame["score"] = score.where(measured).mask(unparsed, 0.0).clip(0.0, 1.0)
-    check.say(
+    check.notes.say(
         int(((status == "ok") & score.isna() & ~check.rejected).sum()),
         "1 row says ok but carries no score; it counts as not measured",
         "{n} rows say ok but carry no score; they count as not measured",
     )
-
-
-def drop_duplicates(frame: pd.DataFrame) -> pd.DataFrame:
-    """The last of each run, model, task, variant, instance, repeat and length; rows without an instance are all kept.
-
-    Of averages, the last with the same source, model, task, setting and length.
-    """
-    aggregate = frame["aggregate"].to_numpy()
-    repeated = np.zeros(len(frame), dtype=bool)
-    samples = ~aggregate & frame["instance_id"].notna().to_numpy()
-    repeated[samples] = frame.loc[samples, list(_KEY)].duplicated(keep="last")
-    if aggregate.any():
-        key = [name for name in _AGGREGATE_KEY if name in frame]
-        repeated[aggregate] = frame.loc[aggregate, key].duplicated(keep="last")
-    return frame[~repeated].reset_index(drop=True) if repeated.any() else frame

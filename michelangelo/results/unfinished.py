@@ -5,34 +5,69 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import pandas as pd
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
 
 NOT_ASKED = "not_asked"
 """Flag of a row that stands for a planned sample which was never answered; its status is ``cancelled``."""
 
+_NOTED = ["model", "task", "target_tokens", "variant", "filler", "run_id", "family", "provider"]
 
-def missing_rows(file: Path, frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Rows for the planned samples a run's results lack.
+
+class Owing:
+    """Counts, while the rows of a set are read, what the runs in it still owe.
 
     Args:
-        file: a run's ``results.jsonl``; without a ``plan.toml`` and ``run.json`` beside it nothing is known of a plan.
-        frame: its tidy rows.
-
-    Returns:
-        One row per missing sample, status ``cancelled``, flagged ``NOT_ASKED``; empty where the run is complete.
+        files: the set's files by name; of these, run folders' ``results.jsonl`` beside a plan count.
     """
-    plan = _plan_beside(file)
-    if plan is None:
-        return []
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._plans = {name: plan for name, path in files.items() if (plan := _plan_beside(path))}
+        self._distinct: dict[str, list[pd.DataFrame]] = {name: [] for name in self._plans}
+        self._rows = 0
+
+    def take(self, frame: pd.DataFrame, names: npt.NDArray[np.object_]) -> None:
+        """Note these rows.
+
+        Args:
+            frame: tidy rows.
+            names: for each row the name of its file, shape (rows,).
+        """
+        for name, found in self._distinct.items():
+            places = np.flatnonzero(names == name)
+            if len(places):
+                rows = frame[_NOTED] if len(places) == len(frame) else frame[_NOTED].iloc[places]
+                codes = rows.groupby(_NOTED, dropna=False, sort=False).ngroup().to_numpy()
+                first = np.unique(codes, return_index=True)[1]
+                where = [places[codes == code] + self._rows for code in range(len(first))]
+                found.append(rows.iloc[first].assign(places=where))
+        self._rows += len(frame)
+
+    def rows(self, dropped: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
+        """A row for every planned sample that is not there; status ``cancelled``, flagged ``NOT_ASKED``.
+
+        Args:
+            dropped: rows that do not count because a later one repeats them, shape (rows,).
+        """
+        owed = []
+        for name, parts in self._distinct.items():
+            if parts:
+                there = pd.concat(parts, ignore_index=True)
+                there["rows"] = [int((~dropped[places]).sum()) for places in there["places"]]
+                owed += _missing(self._plans[name], there[there["rows"] > 0])
+        return owed
+
+
+def _missing(plan: Mapping[str, Any], there: pd.DataFrame) -> list[dict[str, Any]]:
     each = int(plan["count"]) * int(plan.get("repeats", 1))
-    counts = frame.groupby(["model", "task", "target_tokens"]).size()
+    counts = there.groupby(["model", "task", "target_tokens"])["rows"].sum()
     rows = []
     for model in plan["models"]:
         for task in plan["tasks"]:
-            like = _shared(frame[frame["task"] == task], frame[frame["model"] == model], str(model))
+            like = _shared(there[there["task"] == task], there[there["model"] == model], str(model))
             for tokens in plan["lengths"]:
                 owed = each - int(counts.get((model, task, tokens), 0))
                 row = {"model": model, "task": task, "target_tokens": tokens, "status": "cancelled", **like}
@@ -46,9 +81,10 @@ def _plan_beside(file: Path) -> Mapping[str, Any] | None:
         return None
     try:
         plan = tomllib.loads((folder / "plan.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        int(plan["count"]) * int(plan.get("repeats", 1))
+        return plan if all(isinstance(plan[name], list) for name in ("models", "tasks", "lengths")) else None
+    except (OSError, ValueError, TypeError, KeyError):
         return None
-    return plan if all(name in plan for name in ("models", "tasks", "lengths", "count")) else None
 
 
 def _shared(of_task: pd.DataFrame, of_model: pd.DataFrame, model: str) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Which files can be read. A module of this folder with ``sniff`` and ``read`` is a format; nothing else needs an edit.
 
 ``TITLE`` names the format for people. ``WEAK = True`` marks a format whose rule also fits files of others: it is asked
-after all the rest.
+after all the rest (``WEAK = 2``: after those too).
 """
 
 from __future__ import annotations
@@ -9,21 +9,34 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import zipfile
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
-from michelangelo.errors import DataError
-from michelangelo.results.files import head_of
+from michelangelo.errors import DataError, MichelangeloError
+from michelangelo.results.files import CutOff, head_of
+from michelangelo.results.given import Given
 from michelangelo.results.look import Look, look_at
 from michelangelo.results.tables import Table
+
+_UNREADABLE = (
+    *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError),
+    *(NotImplementedError, zipfile.BadZipFile, *CutOff),
+)
+"""What a reader may stumble over in a damaged or hostile file."""
 
 
 class Format(Protocol):
     """One foreign or native format: a module with these two functions.
 
-    ``read`` may also take, by name, ``details: bool`` (see ``native.read``) and ``beside: Mapping[str, Path]``: the
-    other files of the same folder or archive by name, for formats that spread one result over several files.
+    ``read`` may also take, by name, ``details: bool`` (see ``native.read``), ``beside: Mapping[str, Path]`` (the
+    other files of the same folder or archive by name, for formats that spread one result over several files) and
+    ``given: Given`` (what the user said of the file).
+
+    A format of large files may have ``chunks`` too, with the same arguments as ``read``: it yields one ``Table`` after
+    the other, so that the file need not fit into memory.
     """
 
     def sniff(self, look: Look) -> bool:
@@ -42,6 +55,10 @@ class Format(Protocol):
         ...
 
 
+class UnknownFormatError(DataError):
+    """A file of no known format, or one that holds no results."""
+
+
 @lru_cache
 def formats() -> dict[str, Format]:
     """Every format by its module's name, in the order they are asked: weak rules last, else by name."""
@@ -51,8 +68,13 @@ def formats() -> dict[str, Format]:
         module = importlib.import_module(f"michelangelo.results.formats.{info.name}")
         if hasattr(module, "sniff") and hasattr(module, "read"):
             found[info.name] = module
-    ordered = sorted(found, key=lambda name: (getattr(found[name], "WEAK", False), name))
+    ordered = sorted(found, key=lambda name: (weakness(found[name]), name))
     return {name: cast(Format, found[name]) for name in ordered}
+
+
+def weakness(module: object) -> int:
+    """How late a format is asked: 0 for one whose rule fits no other's files."""
+    return int(getattr(module, "WEAK", 0))
 
 
 def title_of(name: str) -> str:
@@ -60,33 +82,72 @@ def title_of(name: str) -> str:
     return str(getattr(formats()[name], "TITLE", name))
 
 
-def read_as(name: str, look: Look, *, details: bool = True) -> Table:
-    """A file's rows, read by the format of that name.
+def read_as(
+    name: str,
+    look: Look,
+    *,
+    details: bool = True,
+    beside: Mapping[str, Path] | None = None,
+    given: Given | None = None,
+) -> Iterator[Table]:
+    """A file's rows, read by the format of that name, in one or more parts.
 
     Raises:
         DataError: where the file is damaged beyond reading.
     """
-    read = formats()[name].read
-    if not details and "details" in inspect.signature(read).parameters:
-        return read(look, details=False)  # type: ignore[call-arg]
-    return read(look)
+    module = formats()[name]
+    read = getattr(module, "chunks", module.read)
+    offered: dict[str, Any] = {"details": details, "beside": beside or {}, "given": given or Given()}
+    known = inspect.signature(read).parameters
+    try:
+        found = read(look, **{k: v for k, v in offered.items() if k in known})
+        yield from (found,) if isinstance(found, Table) else found
+    except MichelangeloError:
+        raise
+    except _UNREADABLE as error:
+        why = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+        raise DataError(f"{look.name} can't be read as {title_of(name)} ({why})") from error
 
 
-def recognise(path: Path, name: str | None = None) -> tuple[str, Look]:
+def recognise(path: Path, name: str | None = None, *, shown: str | None = None) -> tuple[str, Look]:
     """The name of the format of a file, by its content, and the look that told it.
+
+    Args:
+        path: the file.
+        name: its path inside a folder or archive; the file's own name where left out.
+        shown: how errors call it; as ``name`` where left out.
 
     Raises:
         UserError: where the file can't be opened.
-        DataError: where it is empty or of no known format.
+        UnknownFormatError: where it is empty or of no known format.
+        DataError: where it is damaged beyond telling what it is.
     """
-    shown = name or path.name
+    shown = shown or name or path.name
     if not head_of(path).strip():
-        raise DataError(f"{shown} is empty")
-    look = look_at(path, shown)
-    for key, module in formats().items():
-        if module.sniff(look):
-            return key, look
-    if b'"certificate"' in look.head or b'"segments"' in look.head:
-        raise DataError(f"{shown} holds instances, not results; run a model on them first")
+        raise UnknownFormatError(f"{shown} is empty")
+    look = look_at(path, name)
+    found = format_of(look)
+    if found is not None:
+        return found, look
+    if holds_instances(look):
+        raise UnknownFormatError(f"{shown} holds instances, not results; run a model on them first")
+    if look.kind == "table" and look.head.decode("utf-8", "replace").strip().count("\n") == 0:
+        raise UnknownFormatError(f"{shown} has no rows, or is not a result file of a known format")
     known = ", ".join(title_of(key) for key in formats())
-    raise DataError(f"{shown} is not a result file of a known format ({known})")
+    raise UnknownFormatError(f"{shown} is not a result file of a known format ({known})")
+
+
+def format_of(look: Look) -> str | None:
+    """The name of the format that takes a file for its own, ``None`` where none does."""
+    for key, module in formats().items():
+        try:
+            if module.sniff(look):
+                return key
+        except _UNREADABLE:  # a rule that stumbles over a file doesn't fit it
+            continue
+    return None
+
+
+def holds_instances(look: Look) -> bool:
+    """Whether a file holds generated instances, without answers."""
+    return look.has("certificate", "segments") or look.names >= {"certificate", "segments"}

@@ -1,0 +1,221 @@
+"""Zip archives and folders as lists of files, hostile ones refused with a sentence."""
+
+from __future__ import annotations
+
+import os
+import stat
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from michelangelo.errors import DataError
+from michelangelo.results import files
+from michelangelo.results.look import ZIP
+
+MAX_MEMBERS = 20_000
+"""Most files an archive or a folder may have."""
+
+MAX_DEPTH = 1
+"""How many archives may lie inside one another, the outermost not counted."""
+
+_BLOCK = 1 << 20
+_JUNK = ("__MACOSX",)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of a folder or archive.
+
+    Attributes:
+        name: its path there, parts joined by ``/``.
+        path: where it lies on the disk.
+    """
+
+    name: str
+    path: Path
+
+
+@dataclass
+class Contents:
+    """The files of a folder or archive.
+
+    Attributes:
+        members: those worth a look, by name.
+        passed: how many were passed over unseen: hidden files, links.
+    """
+
+    members: list[Member] = field(default_factory=list)
+    passed: int = 0
+
+    def add(self, member: Member, name: str) -> None:
+        """Take one more file.
+
+        Raises:
+            DataError: where there are more than ``MAX_MEMBERS``.
+        """
+        if len(self.members) >= MAX_MEMBERS:
+            raise DataError(f"{name} holds more than {MAX_MEMBERS:,} files; give a part of it")
+        self.members.append(member)
+
+
+@dataclass
+class _Budget:
+    """What an archive may still unpack to, nested ones counted in."""
+
+    name: str
+    packed: int
+    unpacked: int = 0
+
+    def take(self, size: int) -> None:
+        self.unpacked += size
+        too_much = self.unpacked > files.MAX_BYTES
+        out_of_proportion = self.unpacked > files.RATIO_FROM and self.unpacked > files.MAX_RATIO * max(1, self.packed)
+        if too_much or out_of_proportion:
+            raise DataError(
+                f"{self.name} unpacks to more than is read (over {self.unpacked:,} bytes); unpack it yourself"
+            )
+
+
+def is_zip(path: Path) -> bool:
+    """Whether a file starts like a zip."""
+    with path.open("rb") as stream:
+        return stream.read(4) == ZIP
+
+
+def unpack(path: Path, name: str, into: Path) -> Contents:
+    """Unpack an archive; archives in it too, but none in those.
+
+    Args:
+        path: the zip.
+        name: how errors call it.
+        into: an empty folder; only below it is anything written.
+
+    Raises:
+        DataError: where it is damaged, holds a name that leads out of it, a link, an encrypted or a repeated member, an
+            archive in an archive in it, or unpacks to more than is read.
+    """
+    contents = Contents()
+    _unpack(path, name, into, PurePosixPath(), _Budget(name, path.stat().st_size), contents, 0)
+    return contents
+
+
+def _unpack(
+    path: Path, name: str, into: Path, prefix: PurePosixPath, budget: _Budget, contents: Contents, depth: int
+) -> None:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            entries = archive.infolist()
+            _check(entries, name)
+            for entry in entries:
+                inside = _safe(entry.filename, name)
+                if entry.is_dir():
+                    continue
+                if _is_junk(inside):
+                    contents.passed += 1
+                    continue
+                target = into / prefix / inside
+                target.parent.mkdir(parents=True, exist_ok=True)
+                _inflate(archive, entry, target, budget)
+                _keep(Member(str(prefix / inside), target), name, into, budget, contents, depth)
+    except NotImplementedError:
+        raise DataError(f"{name} is packed with a method that is not read; pack it again as an ordinary zip") from None
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, *files.CutOff) as error:
+        raise DataError(f"{name} is cut off, damaged, or holds a name that can't be used ({error})") from None
+
+
+def _keep(member: Member, name: str, into: Path, budget: _Budget, contents: Contents, depth: int) -> None:
+    """Take a member as it is, or, where it is an archive, what is in it."""
+    if is_zip(member.path) and not is_one_file(member.path):
+        if depth >= MAX_DEPTH:
+            raise DataError(f"{name} holds archives in archives in archives ({member.name}); unpack it yourself")
+        _unpack(member.path, member.name, into, PurePosixPath(f"{member.name}.d"), budget, contents, depth + 1)
+        member.path.unlink()
+    else:
+        contents.add(member, name)
+
+
+def is_one_file(path: Path) -> bool:
+    """Whether a zip is a file of some format, as spreadsheets and some logs are, not an archive of files."""
+    from michelangelo.results.formats import format_of
+    from michelangelo.results.look import look_at
+
+    try:
+        look = look_at(path)
+        return look.kind != "zip" or format_of(look) is not None
+    except DataError:
+        return False
+
+
+def _check(entries: list[zipfile.ZipInfo], name: str) -> None:
+    if len(entries) > MAX_MEMBERS:
+        raise DataError(f"{name} holds {len(entries):,} files; the limit is {MAX_MEMBERS:,}")
+    seen: set[str] = set()
+    for entry in entries:
+        if entry.flag_bits & 0x1:
+            raise DataError(f"{name} is encrypted ({entry.filename!r}); pack it without a password")
+        if stat.S_ISLNK(entry.external_attr >> 16):
+            raise DataError(f"{name} holds a link ({entry.filename!r}); pack the file itself")
+        if entry.filename in seen:
+            raise DataError(f"{name} holds {entry.filename!r} twice; pack it again")
+        seen.add(entry.filename)
+
+
+def _safe(entry: str, name: str) -> PurePosixPath:
+    """The entry's path, which must stay inside the archive."""
+    inside = PurePosixPath(entry.replace("\\", "/"))
+    parts = inside.parts
+    if inside.is_absolute() or ".." in parts or not parts or any(":" in parts[0] or "\x00" in p for p in parts):
+        raise DataError(f"{name} holds a name that leads out of it ({entry[:80]!r}); it was not unpacked")
+    return inside
+
+
+def _is_junk(path: PurePosixPath) -> bool:
+    return any(part in _JUNK or part.startswith(".") for part in path.parts)
+
+
+def _inflate(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budget: _Budget) -> None:
+    with archive.open(entry) as packed, target.open("xb") as out:
+        while block := packed.read(_BLOCK):
+            budget.take(len(block))
+            out.write(block)
+
+
+def walk(folder: Path, into: Path) -> Contents:
+    """The files of a folder and of the archives in it; links and hidden files are passed over.
+
+    Args:
+        folder: where to look.
+        into: an empty folder, for what is unpacked.
+
+    Raises:
+        DataError: where there are more than ``MAX_MEMBERS`` files, or an archive is refused.
+    """
+    contents = Contents()
+    for path in _below(folder):
+        name = path.relative_to(folder)
+        if path.is_symlink() or not path.is_file() or _is_junk(PurePosixPath(name.as_posix())):
+            contents.passed += 1
+        elif _opens_as_archive(path):
+            inner = unpack(path, name.as_posix(), into / f"{len(contents.members)}")
+            contents.passed += inner.passed
+            for member in inner.members:
+                contents.add(Member(f"{name.as_posix()}.d/{member.name}", member.path), str(folder))
+        else:
+            contents.add(Member(name.as_posix(), path), str(folder))
+    return contents
+
+
+def _opens_as_archive(path: Path) -> bool:
+    try:
+        return is_zip(path) and not is_one_file(path)
+    except OSError:
+        return False
+
+
+def _below(folder: Path) -> Iterator[Path]:
+    """Every file below a folder in order of names, hidden folders left out."""
+    for parent, folders, names in os.walk(folder, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            yield Path(parent) / name

@@ -1,0 +1,193 @@
+"""Any number of result files into one file of result rows, in bounded memory: read twice, held never."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from michelangelo.errors import DataError, UserError
+from michelangelo.results.gathering import Batch, gather
+from michelangelo.results.given import Given
+from michelangelo.results.intake import Intake
+from michelangelo.results.loading import digest_of, nothing_usable, owed_frame, unfinished
+from michelangelo.results.repetition import Keys, Repetitions, find_repetitions, joined, keys_of
+from michelangelo.results.report import Facts, Report, report_of
+from michelangelo.results.saving import check_ending, columns_of, saving
+from michelangelo.results.schema import EXTRA, Kind
+from michelangelo.results.unfinished import Owing
+
+KEPT_ROWS = 50_000
+"""Up to how many rows are remembered from the first reading, so that small files are read once."""
+
+
+@dataclass(frozen=True)
+class Conversion:
+    """What was converted.
+
+    Attributes:
+        reports: on each set, in order.
+        rows: rows written.
+        passed: why sets that only matched a pattern were passed over, a sentence each.
+        scores: mean of the measured scores by set, ``None`` where nothing was measured.
+    """
+
+    reports: tuple[Report, ...]
+    rows: int
+    passed: tuple[str, ...]
+    scores: tuple[float | None, ...]
+
+
+@dataclass
+class _Set:
+    """A batch after its first reading."""
+
+    batch: Batch
+    intake: Intake
+    facts: Facts = field(default_factory=Facts)
+    keys: list[Keys] = field(default_factory=list)
+    columns: dict[str, Kind] = field(default_factory=dict)
+    sources: set[str] = field(default_factory=set)
+    kept: list[pd.DataFrame] | None = field(default_factory=list)
+    owing: Owing = field(init=False)
+    owed: pd.DataFrame | None = None
+    found: Repetitions | None = None
+
+    def __post_init__(self) -> None:
+        self.owing = Owing({member.name: member.path for member in self.batch.members})
+
+    @property
+    def size(self) -> int:
+        return sum(len(k.key) for k in self.keys)
+
+    def frames(self) -> Iterator[pd.DataFrame]:
+        """The set's rows part by part: those remembered, else read once more."""
+        if self.kept is not None:
+            yield from self.kept
+            return
+        again = Intake(self.batch, self.intake.given)
+        yield from (part.frame for part in again.parts())
+
+
+def convert(
+    patterns: Sequence[str | Path],
+    out: str | Path,
+    given: Given | None = None,
+    progress: Callable[[int, int | None], None] = lambda done, total: None,
+) -> Conversion:
+    """Write the result rows of files of any known format, archives and folders into one file.
+
+    Args:
+        patterns: as for ``load_results``.
+        out: where to; ``.jsonl``, ``.jsonl.gz``, ``.csv``, ``.parquet`` or ``.xlsx``.
+        given: what the user says of the files, where they don't say it themselves.
+        progress: told (rows done, all rows).
+
+    Raises:
+        UserError: where a pattern stands for nothing or ``out`` can't be written.
+        NeedsError: where a named file leaves out what every row needs.
+        DataError: where a named file, or every file, has no usable row.
+    """
+    target = Path(out)
+    check_ending(target)
+    if not target.parent.is_dir():
+        raise UserError(f"{target} can't be written: the folder {target.parent} does not exist")
+    with tempfile.TemporaryDirectory() as folder:
+        sets, passed = _survey(gather(patterns, Path(folder)), given or Given())
+        if not sets:
+            raise DataError(passed[0])
+        _decide(sets)
+        rows = _write(sets, target, progress)
+        reports = tuple(_report(one) for one in sets)
+    return Conversion(reports, rows, tuple(passed), tuple(_mean(one) for one in sets))
+
+
+def _survey(batches: Iterator[Batch], given: Given) -> tuple[list[_Set], list[str]]:
+    """Read everything once and keep some 50 bytes of each row."""
+    sets: list[_Set] = []
+    passed: list[str] = []
+    room = KEPT_ROWS
+    for batch in batches:
+        one = _Set(batch, Intake(batch, given))
+        try:
+            room = _first_reading(one, room)
+        except DataError as error:
+            if batch.named:
+                raise
+            passed.append(str(error))
+            continue
+        sets.append(one)
+    return sets, passed
+
+
+def _first_reading(one: _Set, room: int) -> int:
+    """Read a set; returns how many more rows may be remembered."""
+    for part in one.intake.parts():
+        one.facts.take(part.frame)
+        one.keys.append(keys_of(part.frame))
+        one.columns |= columns_of([part.frame])
+        one.sources.update(part.frame["source"].unique())
+        one.owing.take(part.frame, part.names)
+        if one.kept is not None and one.size <= room:
+            one.kept.append(part.frame)
+        else:
+            one.kept = None
+    if not one.size:
+        raise nothing_usable(one.intake)
+    return room if one.kept is None else room - one.size
+
+
+def _decide(sets: list[_Set]) -> None:
+    """Find what repeats what, over all sets, and what runs still owe."""
+    all_found = find_repetitions(joined([keys for one in sets for keys in one.keys]))
+    start = 0
+    for one in sets:
+        one.found = all_found.between(start, start + one.size)
+        one.owed = owed_frame(one.owing.rows(one.found.dropped), one.batch.name)
+        start += one.size
+
+
+def _write(sets: list[_Set], target: Path, progress: Callable[[int, int | None], None]) -> int:
+    columns: dict[str, Kind] = {}
+    for one in sets:
+        columns |= one.columns | ({} if one.owed is None else columns_of([one.owed]))
+    if len({source for one in sets for source in one.sources}) > 1:
+        columns["source"] = EXTRA["source"]
+    total = sum(one.size for one in sets)
+    read = rows = 0
+    with saving(target, columns) as write:
+        for one in sets:
+            start = 0
+            for frame in one.frames():
+                dropped = _of(one).dropped[start : start + len(frame)]
+                start, read = start + len(frame), read + len(frame)
+                kept = frame[~dropped] if dropped.any() else frame
+                write(kept)
+                rows += len(kept)
+                progress(read, total)
+            if one.owed is not None:
+                write(one.owed)
+                rows += len(one.owed)
+    return rows
+
+
+def _of(one: _Set) -> Repetitions:
+    assert one.found is not None
+    return one.found
+
+
+def _report(one: _Set) -> Report:
+    found = _of(one)
+    accepted = int((~found.dropped).sum())
+    more = unfinished(0 if one.owed is None else len(one.owed), accepted)
+    return report_of(one.intake, accepted, found, one.facts, digest_of(one.batch, one.intake), more)
+
+
+def _mean(one: _Set) -> float | None:
+    scores = np.concatenate([keys.score for keys in one.keys])[~_of(one).dropped]
+    measured = scores[~np.isnan(scores)]
+    return float(measured.mean()) if len(measured) else None

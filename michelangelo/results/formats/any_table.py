@@ -1,0 +1,148 @@
+"""Any table whose columns are not ours: read by a proposed or given mapping of its columns, asked last."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from michelangelo.errors import UserError
+from michelangelo.results.cells import parts, separator_of
+from michelangelo.results.given import Given, NeedsError
+from michelangelo.results.look import Look
+from michelangelo.results.mapping import LENGTH_COLUMNS, Proposal, described, propose_for, sample_of
+from michelangelo.results.schema import DETAILS, EXTRA, FIELDS, PROVENANCE
+from michelangelo.results.tables import Table
+from michelangelo.results.values import is_missing, lengths_of, numbers_of, parse_tokens
+
+TITLE = "a table with columns of its own"
+WEAK = 2
+
+MAPPABLE = (FIELDS | EXTRA | PROVENANCE).keys()
+_LENGTHS = ("target_tokens", "context_tokens")
+_INSTANCES = {"certificate", "segments"}
+
+
+def sniff(look: Look) -> bool:
+    """Whether the file is a table at all: a header and a row of as many cells, or JSON objects with a number."""
+    if look.kind in ("parquet", "xlsx"):
+        return len(look.columns) > 1 and not look.names >= _INSTANCES
+    if look.kind in ("lines", "array"):
+        return len(look.keys) > 1 and not look.has(*_INSTANCES) and {"number", "truth"} & {*look.keys.values()} != set()
+    return look.kind == "table" and _has_rows(look)
+
+
+def _has_rows(look: Look) -> bool:
+    text = look.head.decode("utf-8", "replace")
+    if any(c < " " and c not in "\t\r\n" for c in text[:4096]) or "\ufffd" in text[:1024]:
+        return False
+    lines = [line for line in text.lstrip().splitlines()[:3] if line.strip()]
+    cells = list(csv.reader(lines, delimiter=separator_of(look)))
+    return len(cells) > 1 and len(cells[1]) == len(cells[0]) > 1
+
+
+def read(look: Look, *, details: bool = True, given: Given | None = None) -> Table:
+    """The table's rows at once, see ``chunks``."""
+    found = list(chunks(look, details=details, given=given))
+    cells = pd.concat([part.cells for part in found], ignore_index=True)
+    rows = [number for part in found for number in part.rows or ()]
+    problems = tuple(problem for part in found for problem in part.problems)
+    return replace(found[0], cells=cells, rows=rows, problems=problems)
+
+
+def chunks(look: Look, *, details: bool = True, given: Given | None = None) -> Iterator[Table]:
+    """The table's rows, one bounded part after the other.
+
+    Args:
+        look: the file.
+        details: whether replies, answers and the like are wanted.
+        given: what the user says of columns, scale and level.
+
+    Raises:
+        NeedsError: where something has to be asked; it carries the proposal.
+        UserError: where the user names a column or a field that is not there.
+        DataError: where the file is damaged beyond reading.
+    """
+    given = given or Given()
+    sample = sample_of(look)
+    _check_given(look, sample, given)
+    proposal = propose_for(sample, look.name, given)
+    _ask(proposal)
+    taken = {c: f for c, f in proposal.columns.items() if details or f not in DETAILS}
+    start = 1
+    for part in parts(look, {*taken, *(c.lower() for c in taken)}, lower=False):
+        rows = part.rows if part.rows is not None else range(start, start + len(part.cells))
+        start += len(part.cells)
+        said = (*part.messages, *(described(proposal, given) if (rows and rows[0] <= 1) or start == 1 else ()))
+        yield _mapped(replace(part, rows=rows, messages=said), taken, proposal)
+
+
+def _check_given(look: Look, sample: pd.DataFrame, given: Given) -> None:
+    for column, field in given.columns.items():
+        if column not in sample.columns:
+            raise UserError(
+                f"{look.name} has no column {column!r}; there are {', '.join(map(str, sample.columns[:30]))}"
+            )
+        if field not in MAPPABLE and field != LENGTH_COLUMNS:
+            raise UserError(f"column {column!r} can't stand for {field!r}; a result row has {', '.join(FIELDS)}, n")
+
+
+def _ask(proposal: Proposal) -> None:
+    fields = tuple(dict.fromkeys((*proposal.missing, *proposal.unsure)))
+    if proposal.scale_question:
+        fields = (*fields, "scale")
+    if fields:
+        columns = ", ".join(proposal.offered[:12]) + (", …" if len(proposal.offered) > 12 else "")
+        several = "".join(f"; {f} may be {' or '.join(c)}" for f, c in proposal.unsure.items())
+        question = f"; {proposal.scale_question}" if proposal.scale_question else ""
+        raise NeedsError(proposal.name, fields, proposal, f" (its columns are {columns}{several}{question})")
+
+
+def _mapped(part: Table, taken: dict[str, str], proposal: Proposal) -> Table:
+    cells = part.cells
+    wide = [c for c in cells.columns if taken.get(c) == LENGTH_COLUMNS]
+    rows = np.asarray(part.rows)
+    found = pd.DataFrame({taken[c]: cells[c] for c in cells.columns if c in taken and c not in wide})
+    if wide:
+        count = len(wide)
+        found = found.loc[found.index.repeat(count)].reset_index(drop=True)
+        found["score"] = pd.Series(cells[wide].astype(object).to_numpy().reshape(-1), dtype=object)
+        found["target_tokens"] = [parse_tokens(c) for c in wide] * len(cells)
+        rows = np.repeat(rows, count)
+    return replace(part, cells=_valued(found, proposal), rows=rows.tolist(), scale=_said_of(proposal))
+
+
+def _valued(found: pd.DataFrame, proposal: Proposal) -> pd.DataFrame:
+    """Lengths, scores and depths as numbers; a row without a score says why."""
+    for name in found.columns.intersection([*_LENGTHS]):
+        lengths = lengths_of(found[name])
+        found[name] = pd.Series([None if v != v else int(v) for v in lengths], dtype=object, index=found.index)
+    if "score" in found:
+        found["score"], found["status"] = _scores(found, proposal.scale or 1.0)
+    if "depth" in found:
+        depth = numbers_of(found["depth"])
+        found["depth"] = depth / 100 if (depth > 1).any() else depth
+    found["aggregate"] = proposal.level == "averages"
+    return found
+
+
+def _scores(found: pd.DataFrame, scale: float) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    numbers = numbers_of(found["score"], truth=True)
+    missing = pd.Series([is_missing(v) for v in found["score"]], index=found.index)
+    odd = numbers.isna() & ~missing
+    scores = (numbers / scale).astype(object).mask(missing, None).mask(odd, found["score"])
+    failed = found["error"].map(lambda e: not is_missing(e)) if "error" in found else pd.Series(False, found.index)
+    status = pd.Series(np.where(missing, np.where(failed, "provider_error", "no_reference"), "ok"), found.index)
+    if "status" in found:
+        status = found["status"].where(found["status"].notna(), status)
+    return scores, status
+
+
+def _said_of(proposal: Proposal) -> str:
+    if proposal.scale is None or proposal.scale == 1:
+        return ""
+    return f"scores were divided by {proposal.scale:g}"

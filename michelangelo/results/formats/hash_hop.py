@@ -1,0 +1,76 @@
+"""HashHop: samples as the generator makes them, or one line per query with a reply.
+
+The benchmark has no file format of its own; these are its objects written as JSON lines.
+"""
+
+from __future__ import annotations
+
+import re
+
+from michelangelo.results.foreign import Rows
+from michelangelo.results.look import Look
+from michelangelo.results.naming import EMPTY, ESTIMATED, NO_MODEL
+from michelangelo.results.records import Record, is_blank, number_or_none, records_of, text_or_none
+from michelangelo.results.tables import Table
+
+TITLE = "HashHop"
+CHARACTERS_PER_TOKEN = 3
+"""The authors' own figure for random letters."""
+
+_QUERY = ("hops", "query", "target", "response")
+_SAMPLE = ("hops", "prompt", "completion", "targets")
+
+
+def sniff(look: Look) -> bool:
+    """Whether these are queries with replies, or samples of the generator."""
+    sample = look.has(*_SAMPLE) and look.keys["targets"] == "object"
+    return look.kind in ("lines", "object", "array") and (look.has(*_QUERY) or sample)
+
+
+def read(look: Look, *, details: bool = True) -> Table:
+    """The file's queries, or its samples without replies.
+
+    Raises:
+        DataError: where it is damaged beyond reading.
+    """
+    rows = Rows(details)
+    for number, record in records_of(look, rows):
+        _add(rows, number, record)
+    if not look.has("response"):
+        rows.messages.append("the file holds questions without replies; run a model on them")
+    rows.messages.append(f"lengths are estimated: {CHARACTERS_PER_TOKEN} characters per token, as the authors have it")
+    return rows.table("right or wrong: the whole chain of hashes, in order")
+
+
+def _add(rows: Rows, number: int, record: Record) -> None:
+    hops, size = number_or_none(record.get("hops")), number_or_none(record.get("n_chars_problem"))
+    thinking = ", chain of thought" if record.get("chain_of_thought") is True else ""
+    response, target = text_or_none(record.get("response")), text_or_none(record.get("target"))
+    failure, score = text_or_none(record.get("error")) or None, number_or_none(record.get("score"))
+    if score is None and response is not None and target is not None:
+        score = float(chain_of(response, str(record.get("query"))) == chain_of(target, ""))
+    status = "provider_error" if failure else "no_reference" if score is None else "ok"
+    blank = status == "ok" and is_blank(response) and not score
+    rows.add(
+        number,
+        {
+            "model": text_or_none(record.get("model")) or (None if "response" in record else NO_MODEL),
+            "task": "hashhop",
+            "variant": None if hops is None else f"{hops:.0f} hop{'' if hops == 1 else 's'}{thinking}",
+            "complexity": hops,
+            "instance_id": str(record.get("id", number)),
+            "target_tokens": None if size is None else round(size / CHARACTERS_PER_TOKEN),
+            "score": None if failure else score,
+            "status": "unparsed" if blank else status,
+            "response": response,
+            "answer": target,
+            "error": failure or (EMPTY if blank else None),
+            "flags": [ESTIMATED],
+        },
+    )
+
+
+def chain_of(text: str, query: str) -> list[str]:
+    """The hashes of a chain in order, the query's own at its beginning left out."""
+    found = re.findall(r"[A-Za-z0-9]+", text.strip().splitlines()[0] if text.strip() else "")
+    return found[1:] if found and found[0] == query else found

@@ -1,0 +1,183 @@
+"""What reading a result set found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from michelangelo.results.given import NeedsError
+from michelangelo.results.intake import FileFound, Intake
+from michelangelo.results.repetition import Repetitions
+from michelangelo.results.schema import Problem
+
+
+@dataclass(frozen=True)
+class Report:
+    """What reading one result set found.
+
+    Attributes:
+        format: name of the format's module, e.g. ``"native"``; ``"several"`` where files differ.
+        title: the format's name for people.
+        source: name of the result set.
+        sha256: of the file as it lies on the disk; of a folder: of its files' names and sizes.
+        rows_read: rows the files have, unreadable ones included.
+        rows_accepted: rows in the frame that stand in the files.
+        duplicates: rows that a later one replaced.
+        problems: the first ``tidying.KEPT_PROBLEMS`` problems in order of rows.
+        problem_count: all of them.
+        messages: sentences on the set as a whole.
+        first: earliest ``started_at``, or ``None``.
+        last: latest ``started_at``, or ``None``.
+        conflicts: of the duplicates, how many were measured with another score.
+        covered: averages left out because their samples are there.
+        files: what was found in each file.
+        passed: files that hold no results.
+        refused: why files of a folder or archive could not be read, a sentence each.
+        needs: what files of a folder or archive leave out.
+    """
+
+    format: str
+    title: str
+    source: str
+    sha256: str
+    rows_read: int
+    rows_accepted: int
+    duplicates: int
+    problems: tuple[Problem, ...]
+    problem_count: int
+    messages: tuple[str, ...]
+    first: str | None
+    last: str | None
+    conflicts: int = 0
+    covered: int = 0
+    files: tuple[FileFound, ...] = ()
+    passed: int = 0
+    refused: tuple[str, ...] = ()
+    needs: tuple[NeedsError, ...] = field(default=(), compare=False)
+
+    @property
+    def rejected(self) -> int:
+        """Rows that could not be taken."""
+        return self.rows_read - self.rows_accepted - self.duplicates - self.covered
+
+    @property
+    def level(self) -> str:
+        """``"samples"``, ``"averages"`` or ``"samples and averages"``."""
+        words = {word for file in self.files for word in file.level.split(" and ") if word}
+        return " and ".join(sorted(words, reverse=True))
+
+    @property
+    def scales(self) -> tuple[str, ...]:
+        """How scores became 0 to 1, each way once; empty where they stand in the files as they are."""
+        return tuple(dict.fromkeys(file.scale for file in self.files if file.scale))
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A set's usable rows and what was found on the way.
+
+    Attributes:
+        frame: tidy rows, see ``tidying.Tidy``; column ``source`` holds the result set's name.
+        report: what reading found.
+    """
+
+    frame: pd.DataFrame
+    report: Report
+
+
+@dataclass
+class Facts:
+    """What a report says of the rows themselves, gathered part by part."""
+
+    first: str | None = None
+    last: str | None = None
+    versions: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+
+    def take(self, frame: pd.DataFrame) -> None:
+        """Note dates and versions of these rows."""
+        times = frame["started_at"].dropna()
+        if len(times):
+            self.first = min(filter(None, (self.first, str(times.min()))))
+            self.last = max(filter(None, (self.last, str(times.max()))))
+        for name in _VERSIONS:
+            if name not in frame or not frame[name].notna().any():
+                continue
+            pairs = frame.loc[frame[name].notna(), ["task", name]].drop_duplicates()
+            for task, version in pairs.itertuples(index=False):
+                key = (name, "" if name == "michelangelo_version" else str(task))
+                self.versions.setdefault(key, set()).add(str(version))
+
+    def mixed(self) -> list[str]:
+        """Sentences on versions that differ where they should not."""
+        said = []
+        for (name, task), found in sorted(self.versions.items()):
+            if len(found) > 1:
+                of = f" of {task}" if task else ""
+                said.append(
+                    f"the file mixes {_VERSIONS[name]}{of} {', '.join(sorted(found))}; scores may not be comparable"
+                )
+        return said
+
+
+_VERSIONS = {
+    "michelangelo_version": "versions",
+    "task_version": "task versions",
+    "scorer_version": "scorer versions",
+}
+
+
+def report_of(
+    intake: Intake, accepted: int, found: Repetitions, facts: Facts, sha256: str, more: Sequence[str] = ()
+) -> Report:
+    """The report on a batch that was read.
+
+    Args:
+        intake: the batch, all its parts taken.
+        accepted: rows that stay.
+        found: which rows repeat others.
+        facts: dates and versions.
+        sha256: of what was read.
+        more: further sentences.
+    """
+    files = tuple(intake.files)
+    keys = list(dict.fromkeys(file.format for file in files))
+    rows_read = sum(file.rows_read for file in files)
+    rejected = rows_read - accepted - found.duplicates - found.covered
+    found.say(intake.notes)
+    said = list(intake.notes.messages())
+    if rejected:
+        said.append(f"{rejected:,} of {rows_read:,} rows {'was' if rejected == 1 else 'were'} left out")
+    said += [*facts.mixed(), *more]
+    if intake.passed:
+        said.append(_passed(intake.passed))
+    said += [f"not read: {reason}" for reason in intake.refused] + [f"not read: {need}" for need in intake.needs]
+    return Report(
+        format=keys[0] if len(keys) == 1 else "several",
+        title=", ".join(dict.fromkeys(file.title for file in files)),
+        source=intake.batch.name,
+        sha256=sha256,
+        rows_read=rows_read,
+        rows_accepted=accepted,
+        duplicates=found.duplicates,
+        problems=tuple(intake.problems),
+        problem_count=intake.problem_count,
+        messages=tuple(said),
+        first=facts.first,
+        last=facts.last,
+        conflicts=found.conflicts,
+        covered=found.covered,
+        files=files,
+        passed=intake.passed,
+        refused=tuple(intake.refused),
+        needs=tuple(intake.needs),
+    )
+
+
+def _passed(count: int) -> str:
+    return (
+        f"{count:,} file that holds no results was passed over"
+        if count == 1
+        else (f"{count:,} files that hold no results were passed over")
+    )
