@@ -48,6 +48,11 @@ def test_the_overview_says_where_a_key_was_found_but_not_which(
     assert infos["reader"].key == "none needed"
     assert infos["anthropic"].key == "found in ANTHROPIC_API_KEY"
     assert infos["openai"].key == "not found: set OPENAI_API_KEY"
+    assert [(m.model, m.context_window) for m in infos["local"].models] == [
+        ("gemma-3-270m", 32_768),
+        ("smollm2-135m", 8192),
+    ]
+    assert infos["local"].key.startswith("none needed")
     assert main(["models", "--json"]) == 0
     assert main(["models"]) == 0
     assert main(["models", "anthropic"]) == 0

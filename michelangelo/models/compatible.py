@@ -83,7 +83,10 @@ class CompatibleModel:
         model: the server's name of it.
         settings: what is sent with each request.
         provider: always ``compatible``.
+        key_optional: servers of one's own ask for no key.
     """
+
+    key_optional = True
 
     model: str
     settings: Settings

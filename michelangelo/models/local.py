@@ -4,8 +4,9 @@
 instructions: it gets the messages in its chat template. ``local//abs/path/model.gguf`` and
 ``local/relative.gguf`` are asked by their chat template where they have one.
 
-A base model's reply ends at an empty line, as the answers of the worked examples do; where the prompt is a
-conversation, whose turns may hold empty lines, at the next turn's label.
+A base model's reply ends at the first line break behind some text, as the answers of every task's worked examples do:
+what it adds after its answer would only use up the output limit. ``?stop=paragraph`` is for tasks of your own with
+longer answers. Where the prompt is a conversation, whose turns have several lines, it ends at the next turn's label.
 """
 
 from __future__ import annotations

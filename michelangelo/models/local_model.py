@@ -27,8 +27,11 @@ TEMPLATE = 128
 """Tokens that a chat template adds, at most."""
 
 
+STOPS: dict[str, tuple[str, ...]] = {"line": ("\n",), "paragraph": ("\n\n",), "none": ()}
+NEXT_TURN = ("\n\nUser:", "\n\nAssistant:")
+"""Texts that end a base model's reply, as the flat prompt's own layout has them after an answer."""
+
 SMALLEST_WINDOW = 512
-"""Tokens; a model is never loaded with less."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,9 @@ class Settings:
     """What may be set in a local model's name."""
 
     mode: str = parameter("auto", "How it is asked; auto: chat where it can.", choices=("auto", "chat", "completion"))
+    stop: str = parameter(
+        "line", "Where a base model's reply ends: at a line break, an empty line, or nowhere.", choices=tuple(STOPS)
+    )
     threads: int = parameter(0, "Threads that compute; 0 is all cores.", low=0, high=1024)
     temperature: float = parameter(0.0, "0 takes the likeliest token always.", low=0.0, high=10.0)
     top_p: float = parameter(1.0, "Share of probability that is drawn from.", low=0.0, high=1.0)
@@ -118,7 +124,11 @@ class LocalModel:
             given_up.set()
 
     async def close(self) -> None:
-        """Free the memory; the next question loads again."""
+        """Free the memory, once no question is in flight; the next one loads again."""
+        await asyncio.to_thread(self.unload)
+
+    def unload(self) -> None:
+        """What ``close`` does, outside an event loop."""
         with self._turn:
             engine, self._engine = self._engine, None
         if engine:
@@ -162,9 +172,8 @@ class LocalModel:
             self._turn.release()
 
     def _ask(self, request: Request, stopped: Callable[[], bool]) -> Completion:
-        engine = self.engine(0)
-        prompt = self._tokens(engine, request.messages)
-        window, needed = self.context_window or engine.trained, len(prompt) + request.max_output_tokens
+        prompt = self._tokens(self.engine(0), request.messages)
+        window, needed = self.context_window or self.engine(0).trained, len(prompt) + request.max_output_tokens
         if needed > window:
             raise ProviderError(
                 f"the prompt's {len(prompt):,} tokens and {request.max_output_tokens:,} of output exceed the window "
@@ -183,9 +192,8 @@ class LocalModel:
         )
 
     def _stops(self, request: Request) -> tuple[str, ...]:
-        if self.chat:
-            return ()
-        return ("\n\n",) if len(request.messages) == 1 else ("\n\nUser:", "\n\nAssistant:")
+        one = len(request.messages) == 1
+        return () if self.chat else STOPS[self.settings.stop] if one else NEXT_TURN
 
     def _sampling(self, request: Request) -> Sampling:
         given = asdict(self.settings) | dict(request.settings)

@@ -7,11 +7,14 @@ import json
 import math
 import os
 import sys
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.files import replacing
+
+_writing = threading.Lock()
 
 MOST_MODELS = 1000
 """So many models are remembered; those measured longest ago go first."""
@@ -52,7 +55,7 @@ def remember_rate(model: str, prompt_per_s: float | None, output_per_s: float | 
         prompt_per_s: prompt tokens per second.
         output_per_s: output tokens per second.
     """
-    with contextlib.suppress(OSError, UserError, RuntimeError):  # a hint for later never costs a run
+    with _writing, contextlib.suppress(OSError, UserError, RuntimeError):  # a hint for later never costs a run
         kept = _read()
         before = kept.pop(model, Rate(None, None))
         kept[model] = Rate(_speed(prompt_per_s) or before.prompt_per_s, _speed(output_per_s) or before.output_per_s)
