@@ -12,6 +12,13 @@ from michelangelo.models.registry import key_names, model_names, open_model, pro
 from michelangelo.models.weights import PACKAGED
 
 
+OFFLINE = ("reader", "local")
+"""Providers that need nothing but this machine; they are listed first."""
+
+KEY_OPTIONAL = ("compatible",)
+"""Providers some of whose servers want no key."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
     """One provider as this machine sees it.
@@ -35,14 +42,17 @@ class ProviderInfo:
         """Whether it can be asked, in words; never the key itself."""
         if not self.keys:
             return "none needed" + (f", but {self.missing}" if self.missing else "")
-        return f"found in {self.key_from}" if self.key_from else f"not found: set {' or '.join(self.keys)}"
+        if self.key_from:
+            return f"found in {self.key_from}"
+        wanted = " or ".join(self.keys)
+        return f"{wanted}, where the server wants one" if self.name in KEY_OPTIONAL else f"not found: set {wanted}"
 
 
 def overview() -> tuple[ProviderInfo, ...]:
     """Every provider; opens no connection."""
     return tuple(
         ProviderInfo(name, key_names(name), key_source(*key_names(name)), _models(name), _missing(name))
-        for name in providers()
+        for name in sorted(providers(), key=lambda name: (name not in OFFLINE, name))
     )
 
 
