@@ -11,7 +11,6 @@ from michelangelo.models.local import installed
 from michelangelo.models.registry import key_names, model_names, open_model, providers
 from michelangelo.models.weights import PACKAGED
 
-
 OFFLINE = ("reader", "local")
 """Providers that need nothing but this machine; they are listed first."""
 
