@@ -53,6 +53,13 @@ st.navigation(
                 url_path="degradation_curves",
                 help="Score against context length, with intervals and chance",
             ),
+            st.Page(
+                PAGES / "task_correlations.py",
+                title="Task correlations",
+                icon=":material/grid_view:",
+                url_path="task_correlations",
+                help="Do tasks rank models alike, and over how many models is that said?",
+            ),
         ],
     },
     position="sidebar",

@@ -13,12 +13,12 @@ from michelangelo.errors import UserError
 class BenchmarkResult(TypedDict):
     """What a benchmark's ``run`` returns.
 
-    ``ratio`` is our seconds over the reference's in the same process, ``bar`` the ratio not to exceed, ``detail`` what
-    was timed against what.
+    ``ratio`` is our seconds over the reference's in the same benchmark, ``None`` where the reference isn't at hand;
+    ``bar`` the ratio not to exceed, ``detail`` what was timed against what.
     """
 
     name: str
-    ratio: float
+    ratio: float | None
     bar: float
     detail: str
 

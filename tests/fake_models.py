@@ -57,8 +57,34 @@ def fake_model(fake: Fake) -> Iterator[Fake]:
     def open_fake(model: str, settings: object) -> Model:
         return fake
 
-    provider("fake")(open_fake)
+    provider(fake.provider)(open_fake)
     try:
         yield fake
     finally:
-        unregister_provider("fake")
+        unregister_provider(fake.provider)
+
+
+@dataclass
+class Priced(Fake):
+    """A fake whose requests cost ``per_token`` dollars a token, prompt and output alike."""
+
+    per_token: float = 0.001
+
+    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
+        return (prompt_tokens + completion_tokens) * self.per_token
+
+
+@dataclass
+class FakeClock:
+    """A clock that only moves when somebody sleeps."""
+
+    time: float = 0.0
+    slept: list[float] = field(default_factory=list)
+
+    def now(self) -> float:
+        return self.time
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.time += seconds
+        await asyncio.sleep(0)

@@ -108,7 +108,7 @@ def test_the_bootstrap_is_right_seeded_and_a_matter_of_the_cell_alone() -> None:
         assert high == pytest.approx(scores.mean() + half, abs=0.15 * half)
         beside = bootstrap([rng.random(n), scores, rng.random(7)])
         assert (beside[0][1], beside[1][1]) == pytest.approx((low, high))
-        assert bootstrap([scores], seed=1)[0][0] != low
+        assert (bootstrap([scores], seed=1)[0][0] != low) == (n == 40), "above 250 nothing is drawn"
 
 
 def test_many_values_with_one_far_off_keep_their_spread() -> None:
@@ -128,7 +128,7 @@ def test_repeats_of_one_instance_are_averaged_first() -> None:
     assert row["mean"] == row["worst"] == pytest.approx(1 / 6)
     assert row["method"] == "wilson"
     rows[0]["score"] = 0.0
-    assert cell(tidy(rows).frame)["method"] == "bootstrap"
+    assert cell(tidy(rows).frame)["method"] == "t"
 
 
 def lengths(**means: float | None) -> pd.DataFrame:

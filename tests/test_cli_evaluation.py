@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from michelangelo.cli import main
+from michelangelo.cli.estimating import status_line
+from michelangelo.errors import ProviderError
+from michelangelo.models import Completion
+from michelangelo.runs import Progress, Wait
+from michelangelo.runs.preflight import CODE
+from tests.fake_models import Fake, Priced, fake_model, solved
 
 OPTIONS = ["--models", "reader/oracle,reader/recency?tokens=1024", "--tasks", "latent_list", "--tokens", "1k,4k"]
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -79,6 +87,97 @@ def test_a_dry_run_prints_calls_tokens_and_cost_and_writes_nothing(
     assert run(tmp_path / "r", "--dry-run") == 0
     assert "30,720" in capsys.readouterr().out
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_command_with_more_asks_only_what_is_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(tmp_path / "r") == 0
+    before = (tmp_path / "r" / "results.jsonl").read_bytes()
+    more = ["--tokens", "1k,2k,4k", "--repeats", "2", "--limit", "reader.requests_per_minute=6000"]
+    assert run(tmp_path / "r", *more, "--json") == 0
+    assert (tmp_path / "r" / "results.jsonl").read_bytes().startswith(before)
+    assert len(rows_of(tmp_path / "r")) == 2 * 3 * 3 * 2
+    capsys.readouterr()
+    assert run(tmp_path / "r", *more, "--limit", "openai.concurrency=2") == 2
+    assert "openai is no provider or model of this plan" in capsys.readouterr().err
+    assert run(tmp_path / "r", "--limit", "reader.rpm=2") == 2
+    assert "'reader.rpm' is not WHOM.concurrency|requests_per_minute" in capsys.readouterr().err
+
+
+def test_replies_are_kept_between_runs(tmp_path: Path) -> None:
+    assert run(tmp_path / "a", "--cache", str(tmp_path / "cache")) == 0
+    assert run(tmp_path / "b", "--cache", str(tmp_path / "cache")) == 0
+    assert all("cached" in row["flags"] for row in rows_of(tmp_path / "b"))
+    assert [row["score"] for row in sorted(rows_of(tmp_path / "a"), key=place)] == [
+        row["score"] for row in sorted(rows_of(tmp_path / "b"), key=place)
+    ]
+
+
+def place(row: dict[str, Any]) -> tuple[str, int, int]:
+    return row["model"], row["target_tokens"], row["seed"]
+
+
+def test_a_dry_run_gives_ranges_says_what_is_unknown_and_drops_what_does_not_fit(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    options = ["--models", "fake/x", "--tasks", "latent_list", "--tokens", "1k,4k", "--count", "2", "--dry-run"]
+    with fake_model(Priced(context_window=2000)):
+        assert main(["run", *options]) == 0
+        shown = capsys.readouterr().out
+        assert re.search(r"\$2\.\d\d to \$2\.\d\d", shown)
+        assert "fake/x: 4K will not be asked; the window is too small" in shown
+        assert main(["run", *options, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["dropped"] == {"fake/x": [4096]}
+    assert (found["total"]["calls"], found["total"]["exact"], found["total"]["seconds"]) == (2, True, None)
+    with fake_model(Fake()):
+        assert main(["run", *options]) == 0
+    assert capsys.readouterr().out.count("unknown") >= 4
+
+
+def test_a_failed_probe_is_exit_1_and_nothing_is_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = [
+        "--models",
+        "fake/x",
+        "--tasks",
+        "latent_list",
+        "--tokens",
+        "1k",
+        "--out",
+        str(tmp_path / "r"),
+        "--probe",
+    ]
+    with fake_model(Fake(lambda request, call: ProviderError("no such model"))) as fake:
+        assert main(["run", *options]) == 1
+    assert len(fake.calls) == 1
+    assert not (tmp_path / "r").exists()
+    said = capsys.readouterr()
+    assert "no such model" in said.out
+    assert "nothing was asked" in said.err
+    with fake_model(Fake(lambda request, call: Completion(CODE, cost_usd=0.0))):
+        assert main(["run", *options]) == 0
+    assert len(rows_of(tmp_path / "r")) == 3
+
+
+def test_failed_questions_are_asked_again_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--models", "fake/x", "--tasks", "latent_list", "--tokens", "1k", "--out", str(tmp_path / "r")]
+    down = Fake(lambda request, call: solved(request, call) if call > 1 else ProviderError("down"))
+    with fake_model(down):
+        assert main(["run", *options]) == 0
+        assert "not measured: 1 provider_error" in capsys.readouterr().err
+        assert main(["run", *options]) == 0
+        assert len(down.calls) == 3
+        assert main(["run", *options, "--retry-failed"]) == 0
+    assert len(down.calls) == 4
+    assert {row["status"] for row in rows_of(tmp_path / "r")} == {"ok"}
+
+
+def test_the_status_line_says_whom_a_run_waits_for() -> None:
+    at = Progress(Path("r"), "x", "running", "", 1, 2, {}, 0, (), (), None, None, None)
+    assert status_line(at) == "asking"
+    waits = (Wait("openai", "rate limit", time.time() + 20.2, 2, 6), Wait("google", "60 requests per minute"))
+    assert status_line(replace(at, waits=waits)) == (
+        "waiting 20 s for openai: rate limit, attempt 2 of 6; waiting for google: 60 requests per minute"
+    )
 
 
 def test_scoring_again_changes_nothing_where_the_scorer_is_the_same(

@@ -11,8 +11,10 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from michelangelo.results import read_bytes, read_file, sample_result_files
-from michelangelo.web import curve_choice, curve_tables
+from michelangelo.results.perplexity import write_perplexity
+from michelangelo.web import curve_choice, curve_data, curve_export, curve_tables
 from michelangelo.web.curve_choice import BOUNDS, Choice, choose, labelled
+from michelangelo.web.curve_statistics import restricted
 from tests.pages import lines, page, row, texts
 from tests.toy_task import toy_task
 
@@ -71,7 +73,7 @@ def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     assert ["chance" in " ".join(names(f)) for f in shown] == [True, True, False, False]
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
     points = at.dataframe[0].value
-    assert set(points["interval by"]) == {"published", "wilson", "bootstrap"}
+    assert set(points["interval by"]) == {"published", "wilson", "bootstrap", "t"}
     sources = set(points["source"])
     assert {"sample: published", "sample: readers_latent_list", "sample: readers_mrcr"} == sources
 
@@ -112,7 +114,9 @@ def test_a_task_of_a_newcomer_is_shown_with_its_chance() -> None:
 def test_chance_follows_the_split() -> None:
     data = own(n=5) + own(n=5, complexity=20, seed=1, run_id="r2", params={"complexity": 20, "view": "sum"})
     at = curves_page(data, {"d_split": ["Complexity"]})
-    assert names(figures(at)[0])[-2:] == ["chance, complexity 1", "chance, complexity 20"]
+    drawn = names(figures(at)[0])
+    assert drawn[:2] == ["m-1 (complexity 1)", "m-1 (complexity 20)"]
+    assert [n.rpartition(" (")[0] for n in drawn[-2:]] == ["chance, complexity 1", "chance, complexity 20"]
 
 
 def test_filters_come_from_the_address() -> None:
@@ -135,7 +139,7 @@ def test_readers_are_told_what_they_should_know() -> None:
     assert "unequal numbers of samples: from 6 to 22" in told
     assert "4 of 32 samples were not measured" in told
     assert "7.1 % of 28 replies had no recognised answer" in told
-    assert "different versions (0.0.9, 0.1.0)" in told
+    assert "different michelangelo versions (0.0.9, 0.1.0)" in told
 
 
 def test_empty_pages_say_what_to_do() -> None:
@@ -145,17 +149,179 @@ def test_empty_pages_say_what_to_do() -> None:
     assert figures(at)
     at = page("degradation_curves", query={"d_task": ["RULER · 13-task average (NVIDIA README)"], "fam": ["grok"]})
     assert "No measured point fits these filters" in at.info[0].value
+    assert "Asked for: RULER · 13-task average (NVIDIA README); grok." in texts(at)
+    at.button(key="d_clear").click().run()
+    assert figures(at)
+    assert (at.multiselect(key="d_task").value, at.multiselect(key="fam").value) == ([], [])
     at = curves_page(lines([row(status="timeout", score=None, instance_id=f"i{i}") for i in range(3)]))
     assert "No measured point" in at.info[0].value
 
 
-def test_derived_numbers_say_how_they_were_made() -> None:
-    at = curves_page(own(n=40), {"d_threshold": ["0.50"]})
-    derived = at.dataframe[1].value
-    assert derived["area"].tolist() == [1.0]
-    assert derived["over"].tolist() == ["2 of 2 lengths, 2K-8K"]
-    assert derived["effective length"].tolist() == ["at least 8K"]
-    assert derived["threshold"].tolist() == [0.5]
+def tab(name: str, data: bytes, **query: list[str]) -> AppTest:
+    at = curves_page(data, {"d_tab": [name], **query})
+    assert not at.error
+    return at
+
+
+def test_areas_say_what_they_cover_and_only_comparable_ones_have_a_rank() -> None:
+    data = own(models=("m-1", "m-2"), n=20) + lines([row(target_tokens=32_768, instance_id=f"x{i}") for i in range(9)])
+    tested = tab("Areas", data).dataframe[0].value
+    assert tested["over"].tolist() == ["3 of 3 lengths, 2K-32K", "2 of 2 lengths, 2K-8K"]
+    assert "rank" not in tested
+    common = tab("Areas", data, d_area=["Lengths all models ran"]).dataframe[0].value
+    assert common["rank"].tolist() == [1.5, 1.5]
+    assert common["over"].tolist() == ["2 of 2 lengths, 2K-8K"] * 2
+    stated = tab("Areas", data, d_area=["To 128K"]).dataframe[0].value
+    assert "area" not in stated
+    assert stated["why none"].str.contains("not measured to 128K").all()
+
+
+def test_the_threshold_of_the_effective_length_can_be_moved() -> None:
+    data = own(n=40, score=0.75, scores={})
+    for threshold, text in (("0.50", "at least 8K"), ("0.90", "unknown")):
+        (found,) = tab("Effective length", data, d_threshold=[threshold]).dataframe[0].value.to_dict("records")
+        assert found["effective length"].startswith(text) or text == "unknown"
+        assert found["threshold"] == float(threshold)
+        assert found["verdict"] == "no drop detected"
+
+
+def falling(model: str, scores: tuple[float, ...] = (1, 1, 1, 0, 0, 0), n: int = 20, **fields: Any) -> bytes:
+    lengths = [2048 * 2**k for k in range(len(scores))]
+    return lines(
+        [
+            row(model=model, target_tokens=t, instance_id=f"{t}-{i}", score=float(s), depth=(i + 0.5) / n, **fields)
+            for t, s in zip(lengths, scores, strict=True)
+            for i in range(n)
+        ]
+    )
+
+
+def test_slopes_are_compared_in_words() -> None:
+    data = falling("m-1") + falling("m-2", (1, 1, 1, 1, 1, 1)) + falling("m-3", (0, 0, 1, 1, 1, 1))
+    at = tab("Slopes", data)
+    said = "\n".join(texts(at))
+    assert "latent_list, inside family gpt (3 models): slopes differ; F(2, " in said
+    slopes, crossings = at.dataframe[0].value, at.dataframe[1].value
+    assert slopes.set_index("model")["slope"].round(2).to_dict() == {"m-1": -0.26, "m-2": 0.0, "m-3": 0.23}
+    assert slopes.set_index("model").loc["m-1", "p"] == "< 0.001"
+    assert set(crossings["verdict"]) == {"cross"}
+    family = tab("Slopes", data, d_level=["Family"]).dataframe[0].value
+    assert family[["family", "models"]].values.tolist() == [["gpt", 3]]
+
+
+def test_a_window_gets_a_verdict_in_words() -> None:
+    at = tab("Window", falling("m-1"), d_window=["64K"])
+    said = "\n".join(texts(at))
+    assert "Does not hold: at 16K the score 0.000" in said
+    assert "Effective length: 8K" in said
+    at.select_slider(key="d_window").set_value("8K").run()
+    assert "Holds: at all 3 lengths up to 8K" in "\n".join(texts(at))
+    at.select_slider(key="d_len").set_value(("32K", "64K")).run()
+    assert "Holds: at all 3 lengths up to 8K" in "\n".join(texts(at)), "a filter must not hide evidence"
+
+
+def test_two_models_are_compared_on_what_both_measured() -> None:
+    at = tab("Paired", falling("m-1") + falling("m-2", (1, 1, 1, 1)))
+    said = "\n".join(texts(at))
+    assert "latent_list: +0.250, 95 % CI" in said
+    assert "80 shared instances: m-2 is better." in said
+    found = at.dataframe[0].value
+    assert found["length"].tolist() == ["2K", "4K", "8K", "16K", "all"]
+    assert found["verdict"].tolist() == [*["no difference detected"] * 3, *["the second is better"] * 2]
+    (chart,) = [f for f in figures(at) if "Difference" in json.dumps(f["layout"])]
+    assert chart["data"][0]["marker"]["symbol"] == [*["circle-open"] * 3, "triangle-up"]
+    apart = own() + own(models=("m-2",)).replace(b'"instance_id": "', b'"instance_id": "other-')
+    assert "share no measured instance" in "\n".join(c.value for c in tab("Paired", apart).caption)
+
+
+def test_depths_become_a_heat_map_with_its_numbers() -> None:
+    at = tab("Depth", falling("m-1", n=40), d_bins=["10 bins"])
+    maps = [f for f in figures(at) if f["data"][0]["type"] == "heatmap"]
+    assert len(maps) == 1
+    assert at.dataframe[0].value["instances"].tolist() == [4] * 60
+    assert "Depth" not in [t.label for t in tab("Points", own()).tabs]
+
+
+def test_pooled_means_weigh_copies_only_where_rows_say_no_instance() -> None:
+    at = tab("Pooled", own())
+    assert at.dataframe[0].value["instances"].tolist() == [12] * 4
+    assert "d_joined" not in [t.key for t in at.toggle]
+    short = [row(instance_id=None, score=1.0) for _ in range(30)]
+    nameless = lines(
+        short + [row(instance_id=None, target_tokens=65_536, context_tokens=65_536, score=0.0) for _ in range(20)]
+    )
+    plain, weighed = (
+        tab("Pooled", nameless, d_joined=[joined]).dataframe[0].value.set_index("subset")
+        for joined in ("false", "true")
+    )
+    assert plain.loc["pooled", "mean"] == pytest.approx(0.6)
+    assert weighed.loc["pooled", ["mean", "instances"]].tolist() == pytest.approx([0.5, 20])
+
+
+def test_repeats_and_checkpoints_have_tabs_where_there_are_any() -> None:
+    rows = [
+        row(instance_id=f"i{i}", repeat=r, score=float((i + r) % 3 > 0), extracted=str((i + r) % 3 > 0))
+        for i in range(12)
+        for r in range(4)
+    ]
+    found = tab("Repeats", lines(rows)).dataframe[0].value.set_index("statistic")
+    assert list(found.index) == ["mean", "majority", "pass@1", "pass@2", "pass@4"]
+    assert found.loc["pass@4", "value"] == 1
+    assert set(found["most repeats"]) == {4}
+    steps = falling("m-1", tags={"step": "9"}, run_id="r1") + falling("m-1", (1,) * 6, tags={"step": "10"}, run_id="r2")
+    at = tab("Checkpoints", steps)
+    (change,) = at.dataframe[0].value.to_dict("records")
+    assert (change["previous"], change["current"], change["verdict"]) == ("9", "10", "higher")
+    at.selectbox(key="d_split").set_value("Tag step").run()
+    assert names(figures(at)[0])[:2] == ["m-1 (step 9)", "m-1 (step 10)"]
+    assert not {"Repeats", "Checkpoints"} & {t.label for t in tab("Points", own()).tabs}
+
+
+def test_perplexity_stands_beside_the_error_where_a_run_has_it(tmp_path: Path) -> None:
+    folder = tmp_path / "runs" / "r"
+    folder.mkdir(parents=True)
+    (folder / "plan.toml").write_text('models = ["m-1"]\ntasks = ["latent_list"]\nlengths = [2048]\n', encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps({"run_id": "run-7", "created": "2026-01-01"}), encoding="utf-8")
+    (folder / "results.jsonl").write_bytes(falling("m-1"))
+    write_perplexity(folder / "perplexity.jsonl", [likelihood(t, i) for t in (2048, 4096) for i in range(6)])
+    at = page("degradation_curves", query={"sets": ["run-7"], "d_tab": ["Perplexity"]})
+    found = at.dataframe[0].value
+    assert found["length"].tolist() == [2048, 4096]
+    assert found["error"].tolist() == [0, 0]
+    assert found["perplexity"].round(3).tolist() == [2.718] * 2
+
+
+def likelihood(tokens: int, number: int) -> dict[str, Any]:
+    made = row(target_tokens=tokens, instance_id=f"{tokens}-{number}")
+    kept = {n: made[n] for n in ("model", "family", "provider", "task", "variant", "instance_id", "seed", "params")}
+    return kept | {
+        "target_tokens": tokens, "context_tokens": tokens, "tokenizer": "o200k_base", "model_tokens": tokens,
+        "predicted_tokens": tokens - 1, "nll": float(tokens - 1), "perplexity": 2.718281828, "text_bytes": 4 * tokens,
+        "bins": [{"start": 0, "end": tokens, "tokens": tokens - 1, "nll": float(tokens - 1)}],
+        "status": "ok", "error": None,
+    }  # fmt: skip
+
+
+def test_the_report_holds_what_is_on_screen() -> None:
+    at = curves_page(own(models=("m-1", "m-2")), {"model": ["m-2"]})
+    assert [b.label for b in at.get("download_button")][:2] == ["Report (HTML)", "Points (CSV)"]
+
+
+def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
+    frame = read_bytes("mine.jsonl", own(models=("m-1", "m-2"))).frame
+    data = curve_data.Data((("a test", "none", len(frame)),), frame)
+    known = curve_data.groups(data.key, frame)
+    every = curve_data.whole(data.key, (), "score", frame)
+    mine = every.table[(every.table["model"] == "m-2") & (every.table["target_tokens"] == 8192)]
+    drawn = restricted(every, mine["place"].tolist())
+    shown = curve_data.Shown(data, known, every, drawn, (), "score", None, "auto")
+    rows = shown.rows()
+    assert (set(rows["model"]), set(rows["target_tokens"]), len(rows)) == ({"m-2"}, {8192}, 6)
+    assert shown.provenance().startswith("mine.jsonl · 6 samples")
+    page_text = curve_export.report(shown).decode()
+    assert ">m-2<" in page_text
+    assert ">m-1<" not in page_text
+    assert "<title>Degradation curves" in page_text
 
 
 @pytest.mark.parametrize("view", ["task", "family", "model"])
@@ -195,9 +361,10 @@ def test_csv_neutralises_formulas() -> None:
 
 def test_abstention_is_told_on_both_halves_beside_constant_replies() -> None:
     at = page("degradation_curves", query={"sets": ["sample: readers_idk"], "d_task": ["idk"]})
+    at.session_state["d_tab"] = "Abstention"
+    at.run()
     (table,) = [d.value for d in at.dataframe if "balanced mean" in d.value.columns]
     rows = table.set_index("model or baseline")
     assert rows.loc["reader/oracle", "balanced mean"] == 1
     assert rows.loc["always D", ["mean", "balanced mean"]].tolist() == pytest.approx([0.7, 0.5])
-    at = curves_page(own())
-    assert "Choose IDK under Tasks" in "\n".join(c.value for c in at.caption)
+    assert "Abstention" not in [t.label for t in curves_page(own()).tabs]

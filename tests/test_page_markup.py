@@ -8,11 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = ("live_evaluation", "degradation_curves", "results_files")
+PAGES = ("live_evaluation", "degradation_curves", "task_correlations", "results_files")
 ROOMS = (
     *("sources", "run_list", "run_view", "sample_view", "samples", "live", "page_links", "notes", "figures"),
-    *("file_report", "curve_choice", "curve_controls", "curve_tables"),
+    *("live_cost", "live_estimate", "live_extend", "live_keys", "live_models", "live_setup", "live_words"),
+    "sample_kinds",
+    *("file_report", "set_view", "uploads", "upload_questions", "curve_choice", "curve_controls", "curve_tables"),
+    *("correlation_choice", "correlation_controls", "correlation_tables", "correlation_tabs", "correlation_view"),
 )
+ROOMS += ("curve_data", "curve_show", "curve_tabs", "curve_compare", "curve_export", "curve_perplexity")
+ROOMS += ("curve_statistics",)
 FILES = [f"pages/{name}.py" for name in PAGES] + [f"michelangelo/web/{name}.py" for name in ROOMS]
 READ_AS_MARKDOWN = {
     *("markdown", "write", "caption", "title", "header", "subheader", "latex", "toast", "table", "metric", "badge"),
@@ -22,17 +27,26 @@ READ_AS_MARKDOWN = {
 }
 REVIEWED = {
     "pages/live_evaluation.py": {"[SET_UP, RUN]"},
-    "pages/degradation_curves.py": {
-        "['Points', 'Area and effective length', 'Abstention', 'Where published scores come from']",
-        "curve_tables.ABSTENTION_NOTE",
-        "curve_tables.DERIVED_NOTE",
-    },
-    "pages/results_files.py": {"entry.kind.capitalize()"},  # one of sample, run, upload
-    "michelangelo/web/run_view.py": {"at.state.capitalize()", "label", "left"},  # states and numbers of ours
-    "michelangelo/web/sample_view.py": {"kind.capitalize()"},  # of samples.KINDS
+    # one of sample, run, upload; a constant of HEADLINES
+    "michelangelo/web/set_view.py": {"entry.kind.capitalize()", "headline"},
+    "michelangelo/web/upload_questions.py": {"label", "LEVELS", "list(SCALES)"},  # constants of FIELDS and of its own
+    "michelangelo/web/run_view.py": {"at.state.capitalize()", "label", "left", "why"},  # states and numbers of ours
+    "michelangelo/web/sample_view.py": {"kind.capitalize()", "label"},  # of sample_kinds.KINDS, with their counts
+    "michelangelo/web/live_models.py": {"label", "parameter.help"},  # a provider's own settings, see their dataclasses
+    "pages/task_correlations.py": {"['All pairs', 'By length', \"The paper's values\", 'Published benchmarks']"},
+    "michelangelo/web/correlation_controls.py": {"UNITS", "KINDS", "METHODS"},
+    "michelangelo/web/correlation_tabs.py": {"label", "tables.PAPER_NOTE", "tables.PUBLISHED_NOTE"},  # constants
     "michelangelo/web/page_links.py": {"script", "label"},  # constants, see the callers
     "michelangelo/web/notes.py": {"headline"},  # constants, see the next test
     "michelangelo/web/curve_controls.py": {"VIEWS", "TOGGLES"},
+    "michelangelo/web/curve_tabs.py": {
+        "list(offered)",  # names of tabs, constants
+        "stats.AREAS",
+        "('Model', 'Family')",
+        "BINS",
+        "curve_tables.ABSTENTION_NOTE",
+    },
+    "michelangelo/web/curve_compare.py": {"words"},  # of _VERDICTS
 }
 FORBIDDEN = {"html", "iframe", "exception", "unsafe_allow_html", "unsafe_allow_javascript"}
 

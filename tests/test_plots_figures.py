@@ -11,7 +11,7 @@ import pytest
 
 from michelangelo import analysis, plots
 from michelangelo.errors import UserError
-from michelangelo.plots.palette import family_of
+from michelangelo.plots.palette import CHANCE_DASHES, DASHES, family_of
 from michelangelo.results import load_results, sample_result_files, tidy
 
 
@@ -91,15 +91,19 @@ def test_axes_are_the_same_for_everyone(frame: pd.DataFrame) -> None:
 
 def test_chance_is_drawn_where_it_is_given_and_only_there(frame: pd.DataFrame) -> None:
     def dotted(fig: Any) -> list[Any]:
-        return [t for t in fig.data if t.line.dash == "dot"]
+        return [t for t in fig.data if t.line.dash in CHANCE_DASHES]
 
     assert not dotted(plots.curves(frame))
     fig = plots.curves(frame, chance={"idk": 0.25, "mrcr": [("any reply", 0.01), ("a relevant reply", 0.5)]})
     assert [(t.name, t.y[0], t.xaxis) for t in dotted(fig)] == [
         ("chance", 0.25, "x"),
-        ("any reply", 0.01, "x2"),
-        ("a relevant reply", 0.5, "x2"),
+        ("any reply (0.01)", 0.01, "x2"),
+        ("a relevant reply (0.50)", 0.5, "x2"),
     ]
+    assert len({t.line.dash for t in dotted(fig) if t.xaxis == "x2"}) == 2
+    assert not {t.line.dash for t in dotted(fig)} & set(DASHES)
+    apart = plots.curves(frame, chance={"idk": [("x", 0.1), ("y", 0.2)], "mrcr": [("x", 0.3), ("y", 0.2)]})
+    assert {t.name for t in dotted(apart)} == {"x", "y (0.20)"}
 
 
 def test_the_other_views(frame: pd.DataFrame) -> None:
@@ -112,6 +116,59 @@ def test_the_other_views(frame: pd.DataFrame) -> None:
     assert len({(t.line.dash, t.marker.symbol[0]) for t in lines(per_family)}) == 6
     with pytest.raises(UserError, match="no view 'cloud'"):
         plots.curves(frame, "cloud")  # type: ignore[arg-type]
+
+
+def test_running_means_are_drawn_on_request(frame: pd.DataFrame) -> None:
+    fig = plots.curves(frame[frame["task"] == "mrcr"], running=True)
+    a = next(t for t in lines(fig) if t.name == "gpt-a")
+    assert a.y[:2].tolist() == [1.0, 0.75]
+    assert np.isnan(a.y[2])
+    assert a.y[3] == pytest.approx(1.75 / 3)
+    assert fig.layout.yaxis.title.text == "Running mean score (95 % CI)"
+
+
+def test_what_splits_a_model_is_told_by_colour_and_marker() -> None:
+    made = [r for c in (20, 5, 100) for r in rows("gpt-a", "t", {2048: 0.5}, complexity=c)]
+    made = [r | {"instance_id": f"{r['complexity']}/{r['instance_id']}"} for r in made]
+    table = analysis.curves(tidy(made).frame, split=("complexity",))
+    drawn = lines(plots.curves(table))
+    assert [t.name for t in drawn] == [f"gpt-a (complexity {c})" for c in (5, 20, 100)]
+    assert len({t.line.color for t in drawn}) == len({t.marker.symbol[0] for t in drawn}) == 3
+    assert len({t.line.dash for t in drawn}) == 1
+
+
+def test_heat_maps_have_a_number_in_every_cell_and_grey_ones_say_how_few() -> None:
+    made = [r | {"depth": i / 20} for i in range(20) for r in rows("gpt-a", "t", {2048: 0.5, 8192: 0.25}, n=1)]
+    made = [r | {"instance_id": f"{r['target_tokens']}/{k}"} for k, r in enumerate(made)]
+    made = [r for r in made if r["target_tokens"] == 2048 or r["depth"] < 0.5]
+    table = analysis.heat_map(tidy(made).frame, bins=2)
+    coloured, grey = plots.heat_map(table, note="mine").data
+    assert coloured.z.tolist()[0] == [0.5, 0.25]
+    assert np.isnan(coloured.z[1][1])
+    assert coloured.text.tolist() == [["0.50", "0.25"], ["0.50", ""]]
+    assert np.isnan(grey.z).all()
+    few = plots.heat_map(analysis.heat_map(tidy(made).frame, bins=10))
+    assert few.data[0].coloraxis == "coloraxis"
+    assert few.data[1].text[0][0] == "n=2"
+    assert few.data[1].z[0][0] == 1
+    assert few.layout.coloraxis.cmin == 0
+    assert few.layout.coloraxis.cmax == 1
+    with pytest.raises(UserError, match="no row has a depth"):
+        plots.heat_map(analysis.heat_map(tidy(rows("gpt-a", "t", {2048: 0.5})).frame))
+
+
+def test_paired_differences_show_where_the_interval_leaves_nought() -> None:
+    made = rows("gpt-a", "t", {2048: 1.0, 4096: 0.0}) + rows("gpt-<b>", "t", {2048: 1.0, 4096: 1.0})
+    frame = tidy(made).frame
+    frame.loc[frame["model"] != "gpt-a", "model"] = "gpt-<b>"
+    fig = plots.paired(analysis.paired_differences(frame, "gpt-a", "gpt-<b>"))
+    assert fig.data[0].y.tolist() == [0.0, 1.0]
+    assert list(fig.data[0].marker.symbol) == ["circle-open", "triangle-up"]
+    assert "20 shared instances" not in fig.data[0].text[0]
+    assert "10 shared instances: no difference detected" in fig.data[0].text[0]
+    assert "gpt-<b>" not in fig.to_json().replace("\\u003c", "<")
+    with pytest.raises(UserError, match="share no instance"):
+        plots.paired(analysis.paired_differences(frame, "gpt-a", "gpt-<b>").iloc[:0])
 
 
 def test_effective_lengths_are_marked() -> None:

@@ -172,7 +172,8 @@ def test_a_cut_last_line_is_tolerated_and_a_broken_line_named(tmp_path: Path) ->
     loaded = read_file(path)
     assert loaded.report.rows_accepted == 3
     assert loaded.report.source == tmp_path.name
-    assert [p.row for p in loaded.report.problems] == [2, 4]
+    assert [p.row for p in loaded.report.problems] == [2, 4, 7]
+    assert (loaded.report.rows_read, loaded.report.rejected) == (6, 3)
     assert any("line 7 is cut off" in m for m in loaded.report.messages)
     assert loaded.report.first == loaded.report.last == "2026-11-30T10:00:00Z"
 
@@ -252,7 +253,7 @@ def test_a_table_with_odd_lines_or_cut_in_a_quote_keeps_the_rest(tmp_path: Path)
         ("image.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not a result file"),
         ("prose.txt", b"Dear all, the model, as a task, was fine.", "not a result file"),
         ("half.parquet", b"PAR1" + b"\x00" * 50, "cut off or damaged"),
-        ("cut.gz", gzip.compress(b"x" * 1000, mtime=0)[:12], "is empty"),
+        ("cut.gz", gzip.compress(b"x" * 1000, mtime=0)[:10], "is empty"),
         ("header.csv", b"model,task,target_tokens,score\n", "no usable row"),
         ("bad.jsonl", lines(row(score=87)), "no usable row: row 1: score 87"),
         ("instances.jsonl", b'{"id": "a", "task": "t", "segments": [], "certificate": {}}\n', "instances, not results"),

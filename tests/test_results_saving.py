@@ -29,6 +29,7 @@ values = st.one_of(
 rows = st.fixed_dictionaries(
     {
         "model": st.sampled_from(["reader/oracle", "reader/recency?tokens=8192"]),
+        "family": st.just("reader"),
         "task": st.just("toy"),
         "target_tokens": st.integers(0, 2**40),
         "seed": st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)),
@@ -97,8 +98,8 @@ def test_nothing_half_written_is_left(tmp_path: Path) -> None:
 
 def test_unusable_targets_are_named(tmp_path: Path) -> None:
     frame = tidy([{"model": "m", "task": "t", "target_tokens": 1, "score": 1.0, "status": "ok"}]).frame
-    with pytest.raises(UserError, match=r"a\.xlsx has no known ending"):
-        save_results(frame, tmp_path / "a.xlsx")
+    with pytest.raises(UserError, match=r"a\.ods has no known ending"):
+        save_results(frame, tmp_path / "a.ods")
     with pytest.raises(UserError, match="does not exist"):
         save_results(frame, tmp_path / "missing" / "a.csv")
 

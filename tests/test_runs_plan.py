@@ -170,5 +170,5 @@ def test_an_unknown_price_is_unknown_and_a_window_is_checked() -> None:
     rows = [r for r in estimate.rows if r.model == "fake/x"]
     assert [(r.tokens, r.cost_usd, r.fits, r.output_tokens) for r in rows] == [
         (512, None, True, 400),
-        (2048, None, False, 400),
+        (2048, 0.0, False, 0),
     ]

@@ -22,8 +22,9 @@ from michelangelo.lsq import Task
 from michelangelo.lsq.generation import generate
 from michelangelo.models import Completion, Request
 from michelangelo.results.schema import FIELDS
-from michelangelo.runs import worker
+from michelangelo.runs import haystacks, worker
 from michelangelo.runs.plan import Plan
+from michelangelo.runs.policy import POLICY
 from michelangelo.runs.progress import Progress
 from michelangelo.runs.store import RunFolder
 from tests.fake_models import Fake, fake_model, solved
@@ -35,7 +36,7 @@ PLAN = Plan(models=("fake/x",), tasks=("toy",), lengths=(256,), count=4, concurr
 
 @pytest.fixture(autouse=True)
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Task[Any]]:
-    monkeypatch.setattr(worker, "RETRY_WAIT_S", 0.0)
+    monkeypatch.setattr(worker, "POLICY", replace(POLICY, pause_s=0.0))
     with toy_task() as task:
         yield task
 
@@ -133,14 +134,14 @@ def test_requests_are_bounded_and_carry_the_limits(tmp_path: Path) -> None:
     run_with(fake, replace(PLAN, count=12, concurrency=3), tmp_path / "a")
     assert fake.most_at_once == 3
     assert {(r.max_output_tokens, r.repeat) for r in fake.calls} == {(256, 0)}
-    assert all(300 < r.timeout_s < 302 for r in fake.calls)
+    assert all(310 < r.timeout_s < 312 for r in fake.calls)
     other = Fake()
     run_with(other, replace(PLAN, max_output_tokens=77, timeout_s=5.0, repeats=2, count=1), tmp_path / "b")
     assert [(r.max_output_tokens, r.timeout_s, r.repeat) for r in other.calls] == [(77, 5.0, 0), (77, 5.0, 1)]
 
 
 def test_few_instances_are_alive_at_once(tmp_path: Path, toy: Task[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker, "MOST_TOKENS_ALIVE", 3 * 256)
+    monkeypatch.setattr(haystacks, "MOST_TOKENS_ALIVE", 3 * 256)
     built: list[int] = []
     fake = Fake(delay_s=0.01)
     build = toy.build

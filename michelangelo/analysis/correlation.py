@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.analysis.degradation import curves
+from michelangelo.analysis.intervals import Z
 from michelangelo.errors import UserError
 
 Method = Literal["spearman", "kendall", "pearson"]
@@ -26,17 +27,35 @@ MIN_FOR_P = 8
 _EXACT_UP_TO = 8
 
 
-def task_scores(frame: pd.DataFrame, *, lengths: Sequence[int] | None = None) -> pd.DataFrame:
+def task_scores(
+    frame: pd.DataFrame,
+    *,
+    lengths: Sequence[int] | None = None,
+    variants: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
     """Mean score per task, model and length, from result rows or from curves.
 
-    Variants of a task are tasks of their own here, named ``task · variant`` where a task has several; averages of
-    others are kept apart from samples.
+    Variants of a task are tasks of their own here, named ``task · variant`` where a task has several, and never
+    averaged; averages of others are kept apart from samples.
+
+    Args:
+        frame: result rows, or curves.
+        lengths: lengths to use, tokens; all where left out.
+        variants: the one variant to use of a task, by the task's name; all of the others.
+        names: what to call models that sources spell differently, e.g. ``{"GPT-4o": "gpt-4o"}``. Without it only names
+            that are the same to the letter are one model.
 
     Returns:
         Columns ``label``, ``model``, ``target_tokens``, ``mean``; measured cells only.
+
+    Raises:
+        UserError: where a task hasn't the variant.
     """
     table = frame if {"mean", "method"} <= set(frame.columns) else curves(frame)
-    table = table[table["mean"].notna()]
+    table = _one_variant(table[table["mean"].notna()], variants or {})
+    if names:
+        table = table.assign(model=table["model"].map(lambda m: names.get(m, m)))
     if lengths is not None:
         table = table[table["target_tokens"].isin(list(lengths))]
     label = table["task"].astype(object)
@@ -49,12 +68,24 @@ def task_scores(frame: pd.DataFrame, *, lengths: Sequence[int] | None = None) ->
     return found.groupby(["label", "model", "target_tokens"], sort=False)["mean"].mean().reset_index()
 
 
+def _one_variant(table: pd.DataFrame, variants: Mapping[str, str]) -> pd.DataFrame:
+    for task, variant in variants.items():
+        mine = table["task"] == task
+        there = [str(v) for v in table.loc[mine, "variant"].dropna().unique()]
+        if variant not in there:
+            raise UserError(f"task {task!r} has no variant {variant!r}; there are {', '.join(there) or 'none'}")
+        table = table[~mine | (table["variant"] == variant)]
+    return table
+
+
 def spearman(
     frame: pd.DataFrame,
     *,
     lengths: Sequence[int] | None = None,
     unit: Unit = "model",
     method: Method = "spearman",
+    variants: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """Correlation between every two tasks over models, each pair over the models that have both.
 
@@ -66,12 +97,16 @@ def spearman(
         lengths: lengths to use, tokens; all where left out.
         unit: what is ranked.
         method: ``spearman``, ``kendall`` (tau-b) or ``pearson``.
+        variants: as in ``task_scores``.
+        names: as in ``task_scores``.
 
     Returns:
         One row per pair: ``task_a``, ``task_b``, ``rho`` (NaN where ``reason`` says why), ``n`` points, ``p``
-        (two-sided) and ``low``, ``high`` (95 %, Bonett and Wright 2000; Spearman only) from ``MIN_FOR_P`` points
-        on, ``lengths_a``, ``lengths_b`` (what the scores average over), ``reason``: ``too few (n)``, ``constant``, or
-        missing.
+        (two-sided) and ``low``, ``high`` (95 % on Fisher's scale; Spearman: Bonett and Wright 2000, Kendall: Fieller
+        and others 1957) from ``MIN_FOR_P`` points on, ``detectable``: the smallest coefficient (absolute) that differs
+        from 0 at 5 % with n points (``critical_rho``; missing for Kendall), ``lengths_a``, ``lengths_b`` (what the
+        scores average over), ``reason``: ``too few (n)``, ``constant``, ``no length that all ran``, or missing. With
+        ``unit="model_length"`` points of one model are no independent draws: take p and interval as too sharp.
 
     Raises:
         UserError: an unknown method or unit.
@@ -79,13 +114,72 @@ def spearman(
     if method not in ("spearman", "kendall", "pearson") or unit not in ("model", "model_length"):
         raise UserError(f"no method {method!r} with unit {unit!r}; methods are spearman, kendall, pearson; "
                         "units are model, model_length")  # fmt: skip
-    tables = _tables(task_scores(frame, lengths=lengths))
+    tables = _tables(task_scores(frame, lengths=lengths, variants=variants, names=names))
     rows = []
     for a, b in itertools.combinations(tables, 2):
         x, y, la, lb = _paired(tables, a, b, unit)
         rows.append({"task_a": a, "task_b": b, **_correlate(x, y, method), "lengths_a": la, "lengths_b": lb})
-    columns = ["task_a", "task_b", "rho", "n", "p", "low", "high", "lengths_a", "lengths_b", "reason"]
-    return pd.DataFrame(rows, columns=columns)
+    return pd.DataFrame(rows, columns=_COLUMNS)
+
+
+_COLUMNS = ["task_a", "task_b", "rho", "n", "p", "low", "high", "detectable", "lengths_a", "lengths_b", "reason"]
+
+
+def spearman_by_length(
+    frame: pd.DataFrame,
+    *,
+    method: Method = "spearman",
+    variants: Mapping[str, str] | None = None,
+    names: Mapping[str, str] | None = None,
+) -> pd.DataFrame:
+    """The correlations at each length by itself.
+
+    Args:
+        frame: result rows, or curves.
+        method: as in ``spearman``.
+        variants: as in ``task_scores``.
+        names: as in ``task_scores``.
+
+    Returns:
+        As ``spearman``, with ``target_tokens`` in front; pairs that no model ran both of at a length are left out.
+    """
+    scores = task_scores(frame, variants=variants, names=names)
+    rows = []
+    for length, part in scores.groupby("target_tokens", sort=True):
+        tables = _tables(part)
+        for a, b in itertools.combinations(tables, 2):
+            x, y, la, lb = _paired(tables, a, b, "model")
+            if len(x):
+                told = {"target_tokens": length, "task_a": a, "task_b": b}
+                rows.append({**told, **_correlate(x, y, method), "lengths_a": la, "lengths_b": lb})
+    return pd.DataFrame(rows, columns=["target_tokens", *_COLUMNS])
+
+
+def beside_the_paper(table: pd.DataFrame) -> pd.DataFrame:
+    """A frame of ``spearman`` with the Michelangelo paper's own values where it states one for the two tasks.
+
+    Returns:
+        The same rows with ``paper_rho``, ``paper_n`` (its Figure 9: ten models, 128K tokens) and, from that n,
+        ``paper_low``, ``paper_high`` (95 %, computed here); missing for other pairs.
+    """
+    from michelangelo.results import paper_correlations
+
+    known: dict[frozenset[str], tuple[float, int]] = {}
+    for a, b, rho, n in paper_correlations()[["task_a", "task_b", "rho", "n_models"]].itertuples(index=False):
+        known[frozenset((_task_name(a), _task_name(b)))] = (float(rho), int(n))
+    pairs = zip(table["task_a"], table["task_b"], strict=True)
+    found = [known.get(frozenset((_task_name(a), _task_name(b)))) for a, b in pairs]
+    ends = [(np.nan, np.nan) if f is None else interval_of(f[0], f[1], "spearman") for f in found]
+    return table.assign(
+        paper_rho=[np.nan if f is None else f[0] for f in found],
+        paper_n=pd.array([None if f is None else f[1] for f in found], dtype="Int64"),
+        paper_low=[e[0] for e in ends],
+        paper_high=[e[1] for e in ends],
+    )
+
+
+def _task_name(label: str) -> str:
+    return str(label).split(" · ")[0].lower().replace(" ", "_")
 
 
 def paired_scores(
@@ -128,6 +222,9 @@ def _paired(tables: dict[str, pd.DataFrame], a: str, b: str, unit: Unit) -> tupl
         used = sorted({int(length) for _, length in points})
         return x.loc[points], y.loc[points], used, used
     common = [t.loc[:, t.notna().all()] for t in pair]
+    if not all(t.shape[1] for t in common):
+        none = pd.Series(np.nan, index=both)
+        return none, none, [int(c) for c in common[0].columns], [int(c) for c in common[1].columns]
     x, y = (t.mean(axis=1) for t in common)
     kept = x.notna() & y.notna()
     la, lb = ([int(c) for c in t.columns] for t in common)
@@ -139,8 +236,11 @@ def _correlate(x: Any, y: Any, method: Method) -> dict[str, Any]:
 
     n = len(x)
     nothing = {"rho": np.nan, "n": n, "p": np.nan, "low": np.nan, "high": np.nan}
+    nothing["detectable"] = np.nan if method == "kendall" else critical_rho(n) or np.nan
     if n < MIN_MODELS:
         return {**nothing, "reason": f"too few ({n})"}
+    if x.isna().all():
+        return {**nothing, "reason": "no length that all ran"}
     if x.nunique() == 1 or y.nunique() == 1:
         return {**nothing, "reason": "constant"}
     test = {"spearman": stats.spearmanr, "kendall": stats.kendalltau, "pearson": stats.pearsonr}[method](x, y)
@@ -148,18 +248,25 @@ def _correlate(x: Any, y: Any, method: Method) -> dict[str, Any]:
     found = {**nothing, "rho": rho, "reason": None}
     if n >= MIN_FOR_P:
         found["p"] = float(test.pvalue)
-        if method == "spearman":
-            found["low"], found["high"] = _rank_interval(rho, n)
+        found["low"], found["high"] = interval_of(rho, n, method)
     return found
 
 
-def _rank_interval(rho: float, n: int) -> tuple[float, float]:
-    """95 % interval of a rank correlation on Fisher's z scale with Bonett and Wright's standard error."""
-    if abs(rho) >= 1:
-        return rho, rho
-    error = np.sqrt((1 + rho**2 / 2) / (n - 3))
-    z = np.arctanh(rho)
-    return float(np.tanh(z - 1.96 * error)), float(np.tanh(z + 1.96 * error))
+def interval_of(rho: float, n: int, method: Method = "spearman") -> tuple[float, float]:
+    """95 % interval of a correlation on Fisher's z scale, -1 to 1; NaN below ``MIN_FOR_P`` points.
+
+    Variances on that scale: Spearman (1 + rho²/2) / (n - 3) (Bonett and Wright 2000), Kendall 0.437 / (n - 4) (Fieller,
+    Hartley and Pearson 1957), Pearson 1 / (n - 3) (Fisher 1921). At exactly -1 or 1, where that scale ends, the inner
+    end is taken from the nearest other value n ranks without ties can have.
+    """
+    if n < MIN_FOR_P:
+        return float("nan"), float("nan")
+    largest = 1 - 12 / (n * (n * n - 1)) if method == "spearman" else 1 - 4 / (n * (n - 1))
+    inner = float(np.clip(rho, -largest, largest))
+    variance = {"spearman": (1 + inner**2 / 2) / (n - 3), "kendall": 0.437 / (n - 4), "pearson": 1 / (n - 3)}[method]
+    z, half = float(np.arctanh(inner)), Z * float(np.sqrt(variance))
+    low, high = float(np.tanh(z - half)), float(np.tanh(z + half))
+    return (-1.0 if rho <= -1 else low), (1.0 if rho >= 1 else high)
 
 
 @lru_cache

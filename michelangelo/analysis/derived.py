@@ -1,18 +1,29 @@
-"""Numbers derived from one curve: the area under it and the effective length. Each is a value or a reason why not."""
+"""The area under a curve, over what was tested and to a stated length. Each is a value or a reason why not."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
+from michelangelo.analysis.cells import Ints
+from michelangelo.analysis.effective import THRESHOLD, EffectiveLength, effective_length, effective_lengths
+from michelangelo.analysis.joint import Joint, all_series_of, joint, series_columns_of, series_of
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 
-THRESHOLD = 0.8
-"""The default threshold of an effective length, as a share of the score at the shortest length."""
+__all__ = ["THRESHOLD", "Area", "EffectiveLength", "areas", "auc", "effective_length", "effective_lengths"]
+
+Kind = Literal["tested", "common", "stated", "zero_filled"]
+
+STATED = (131_072, 1_048_576)
+"""The lengths areas are given to unless said otherwise, tokens."""
+
+NEAR = 1.06
+"""Lengths within this factor count as one: 128,000 and 131,072 tokens are both 128K."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +37,8 @@ class Area:
         measured: lengths with a score.
         planned: lengths of the curve within the limit.
         reason: why there is no value.
+        low: lower end of the 95 % interval, ``None`` where none can be given.
+        high: upper end.
     """
 
     value: float | None
@@ -34,43 +47,14 @@ class Area:
     measured: int
     planned: int
     reason: str | None = None
+    low: float | None = None
+    high: float | None = None
 
     @property
     def coverage(self) -> str:
         """E.g. ``7 of 8 lengths, 2K-128K``."""
         span = f", {format_length(self.first)}-{format_length(self.last)}" if self.first and self.last else ""
         return f"{self.measured} of {self.planned} lengths{span}"
-
-
-@dataclass(frozen=True, slots=True)
-class EffectiveLength:
-    """How far a model keeps what it can at the shortest length.
-
-    Attributes:
-        tokens: the effective length, or ``None``.
-        threshold: the score it was held against, or ``None``.
-        at_least: whether the curve ends before it falls, so that the true value may be larger.
-        basis: ``"lower bound"`` of the interval, or ``"point"`` where published scores have none.
-        reason: why there is no value, or why the search ended early.
-    """
-
-    tokens: int | None
-    threshold: float | None
-    at_least: bool = False
-    basis: str = "lower bound"
-    reason: str | None = None
-
-    def __str__(self) -> str:
-        if self.tokens is None:
-            return f"unknown ({self.reason})"
-        return f"at least {format_length(self.tokens)}" if self.at_least else format_length(self.tokens)
-
-
-def _one_series(curve: pd.DataFrame) -> pd.DataFrame:
-    ordered = curve.sort_values("target_tokens")
-    if ordered["target_tokens"].duplicated().any():
-        raise UserError("this frame holds several curves; choose the rows of one series")
-    return ordered[ordered["target_tokens"] > 0]
 
 
 def auc(curve: pd.DataFrame, up_to: int | None = None) -> Area:
@@ -86,66 +70,174 @@ def auc(curve: pd.DataFrame, up_to: int | None = None) -> Area:
     Raises:
         UserError: where the rows belong to more than one series.
     """
-    rows = _one_series(curve)
-    if up_to is not None:
-        rows = rows[rows["target_tokens"] <= up_to]
-    length = rows["target_tokens"].to_numpy(dtype=float)
-    mean = rows["mean"].to_numpy(dtype=float)
+    ordered = curve.sort_values("target_tokens")
+    if ordered["target_tokens"].duplicated().any():
+        raise UserError("this frame holds several curves; choose the rows of one series")
+    kept = ordered[(ordered["target_tokens"] > 0) & (ordered["target_tokens"] <= (up_to or np.inf))]
+    return _area(joint(kept), np.arange(len(kept), dtype=np.int64))
+
+
+def _area(source: Joint, rows: Ints) -> Area:
+    """The area over some rows in order of length, the unmeasured ones among them."""
+    length, mean = source.length[rows].astype(float), source.mean[rows]
     there = ~np.isnan(mean)
     measured, planned = int(there.sum()), len(rows)
     first, last = (int(length[there][0]), int(length[there][-1])) if measured else (None, None)
-    width = np.diff(np.log2(length))
     both = there[1:] & there[:-1]
     if measured < 2 or not both.any():
         why = "nothing was measured" if not measured else "needs two neighbouring measured lengths"
         return Area(None, first, last, measured, planned, why)
-    height = (mean[1:] + mean[:-1]) / 2
-    value = float((height[both] * width[both]).sum() / width[both].sum())
-    return Area(value, first, last, measured, planned)
+    width = np.where(both, np.diff(np.log2(length)), 0.0)
+    weights = np.concatenate([[0.0], width]) + np.concatenate([width, [0.0]])
+    weights /= 2 * width.sum()
+    used = weights > 0
+    found = source.averaged(rows[used], weights[used])
+    ends = (None, None) if np.isnan(found.low) else (found.low, found.high)
+    return Area(found.value, first, last, measured, planned, None, *ends)
 
 
-def effective_length(curve: pd.DataFrame, threshold: float | None = None) -> EffectiveLength:
-    """The longest length up to which every tested length keeps the lower end of its interval at the threshold or above.
+def areas(
+    source: pd.DataFrame | Joint,
+    *,
+    up_to: Sequence[int] = STATED,
+    zero_filled: bool = False,
+    split: Sequence[str] = (),
+    metric: str = "score",
+    cluster: str | None = None,
+) -> pd.DataFrame:
+    """Areas of every curve under names that keep apart what must not be ranked together.
 
-    Published averages have no interval; there the score itself is compared, and ``basis`` says so.
+    - ``tested``: over the lengths the model ran, the headline. Ranges differ between models: no rank.
+    - ``common``: over the lengths that every model of the task and variant measured; the only kind with a rank.
+    - ``stated``: to a stated length, where the model was measured there and at every length below; else a reason.
+    - ``zero_filled`` (on request): to a stated length with 0 at every power of two above the last measured length, as
+      some leaderboards do. It punishes a short window like a failure, so it is a kind of its own.
 
     Args:
-        curve: rows of one series, as ``curves`` gives them.
-        threshold: a score, 0 to 1; ``THRESHOLD`` times the score at the shortest length where left out.
+        source: result rows, curves, or what ``joint`` gives.
+        up_to: stated lengths, tokens.
+        zero_filled: whether to give the last kind.
+        split: as in ``curves``.
+        metric: as in ``curves``.
+        cluster: as in ``joint``.
 
-    Raises:
-        UserError: where the rows belong to more than one series.
+    Returns:
+        One row per curve and kind: what tells the curve apart; ``kind``, ``name`` (e.g. ``AUC, 2K-128K as tested``,
+        ``AUC to 128K``), ``value`` (mean height, 0 to 1), ``low``, ``high`` (95 %), ``first``, ``last`` (tokens),
+        ``measured``, ``planned`` (lengths), ``coverage``, ``rank`` (1 is best, kind ``common`` only), ``reason``.
     """
-    rows = _one_series(curve)
-    mean = rows["mean"].to_numpy(dtype=float)
-    if not len(rows) or np.isnan(mean[0]):
-        return EffectiveLength(None, threshold, reason="nothing was measured at the shortest length")
-    limit = THRESHOLD * float(mean[0]) if threshold is None else threshold
-    if threshold is None and mean[0] == 0:
-        return EffectiveLength(None, None, reason="the score at the shortest length is 0")
-    published = bool((rows["method"] == "published").any())
-    basis = "point" if published else "lower bound"
-    held = mean if published else rows["low"].to_numpy(dtype=float)
-    kept, stop = _kept(held, limit)
-    if kept == 0:
-        return EffectiveLength(None, limit, basis=basis, reason=_why_none(held[0], mean[0], limit))
-    tokens = int(rows["target_tokens"].iloc[kept - 1])
-    at_least = kept == len(rows) or stop
-    reason = f"no score to compare at {format_length(int(rows['target_tokens'].iloc[kept]))}" if stop else None
-    return EffectiveLength(tokens, limit, at_least, basis, reason)
+    whole = joint(source, split=split, metric=metric, cluster=cluster)
+    curves = all_series_of(whole)
+    common = _common(whole)
+    found = []
+    for told, rows in curves:
+        found.append({**told, **_line("tested", _area(whole, rows))})
+        shared = common[_group(told)]
+        inside = rows[np.isin(whole.length[rows], list(shared))]
+        found.append({**told, **_line("common", _common_area(whole, inside))})
+        for limit in up_to:
+            found.append({**told, **_line("stated", _stated(whole, rows, limit), limit)})
+            if zero_filled:
+                found.append({**told, **_line("zero_filled", _zero_filled(whole, rows, limit), limit)})
+    names = series_columns_of(whole)
+    table = pd.DataFrame(found, columns=[*names, *_COLUMNS])
+    return _ranked(table, [n for n in names if n not in ("model", "family")])
 
 
-def _kept(held: npt.NDArray[np.float64], limit: float) -> tuple[int, bool]:
-    """How many lengths from the shortest hold, and whether the first that does not is unknown rather than too low."""
-    for i, value in enumerate(held):
-        if not value >= limit:
-            return i, bool(np.isnan(value))
-    return len(held), False
+_COLUMNS = (
+    "kind",
+    "name",
+    "value",
+    "low",
+    "high",
+    "first",
+    "last",
+    "measured",
+    "planned",
+    "coverage",
+    "rank",
+    "reason",
+)
 
 
-def _why_none(held: float, mean: float, limit: float) -> str:
-    if np.isnan(held):
-        return "too few instances for an interval at the shortest length"
-    if mean >= limit:
-        return f"too few instances: the interval at the shortest length starts at {held:.3f}, below {limit:.3f}"
-    return f"the score at the shortest length, {mean:.2f}, is below {limit:.2f}"
+def _group(told: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(v for k, v in told.items() if k not in ("model", "family"))
+
+
+def _common(source: Joint) -> dict[tuple[Any, ...], set[int]]:
+    """The lengths all curves of a task, variant and split measured, of those that measured any."""
+    found: dict[tuple[Any, ...], set[int]] = {}
+    for told, rows in series_of(source):
+        mine = set(source.length[rows].tolist())
+        found[_group(told)] = found.get(_group(told), mine) & mine
+    for told, _ in all_series_of(source):
+        found.setdefault(_group(told), set())
+    return found
+
+
+def _common_area(source: Joint, rows: Ints) -> Area:
+    area = _area(source, rows)
+    if area.value is None:
+        return Area(None, area.first, area.last, area.measured, area.planned, "needs two lengths that all measured")
+    return area
+
+
+def _stated(source: Joint, rows: Ints, limit: int) -> Area:
+    inside = rows[source.length[rows] <= limit * NEAR]
+    area = _area(source, inside)
+    if area.last is None or area.last * NEAR < limit:
+        last = (
+            "nothing was measured"
+            if area.last is None
+            else f"the longest measured length is {format_length(area.last)}"
+        )
+        return Area(
+            None, area.first, area.last, area.measured, area.planned, f"not measured to {format_length(limit)}: {last}"
+        )
+    if area.value is not None and area.measured < area.planned:
+        return Area(None, area.first, area.last, area.measured, area.planned, "a length in between was not measured")
+    return area
+
+
+def _zero_filled(source: Joint, rows: Ints, limit: int) -> Area:
+    inside = rows[source.length[rows] <= limit * NEAR]
+    area = _area(source, inside)
+    if area.value is None or area.last is None or area.first is None or area.last * NEAR >= limit:
+        return area
+    tested = float(np.log2(area.last / area.first))
+    beyond = float(np.log2(limit / area.last))
+    step = min(1.0, beyond)  # to the next power of two the last score falls to 0, and stays there
+    last = float(source.mean[inside][~np.isnan(source.mean[inside])][-1])
+    ends = [
+        None if v is None else (v * tested + last * step / 2) / (tested + beyond)
+        for v in (area.value, area.low, area.high)
+    ]
+    return Area(ends[0], area.first, limit, area.measured, area.planned, None, ends[1], ends[2])
+
+
+def _line(kind: Kind, area: Area, limit: int | None = None) -> dict[str, Any]:
+    span = f"{format_length(area.first)}-{format_length(area.last)}" if area.first and area.last else "nothing"
+    to = format_length(limit) if limit else ""
+    names = {
+        "tested": f"AUC, {span} as tested",
+        "common": f"AUC, lengths all models ran ({span})",
+        "stated": f"AUC to {to}",
+        "zero_filled": f"AUC to {to}, untested lengths as 0",
+    }
+    return {
+        "kind": kind, "name": names[kind], "value": _number(area.value), "low": _number(area.low),
+        "high": _number(area.high), "first": area.first, "last": area.last, "measured": area.measured,
+        "planned": area.planned, "coverage": area.coverage, "reason": area.reason,
+    }  # fmt: skip
+
+
+def _number(value: float | None) -> float:
+    return float("nan") if value is None else value
+
+
+def _ranked(table: pd.DataFrame, group: list[str]) -> pd.DataFrame:
+    ranked = table[(table["kind"] == "common") & table["value"].notna()]
+    ranks = ranked.groupby(group, dropna=False)["value"].rank(ascending=False) if len(ranked) else ranked["value"]
+    for name in ("first", "last"):
+        table[name] = table[name].astype("Int64")
+    return table.assign(rank=ranks.reindex(table.index).astype(float))

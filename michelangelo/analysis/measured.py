@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from michelangelo.analysis.intervals import MIN_INSTANCES, bootstrap
+from michelangelo.analysis.intervals import MIN_INSTANCES, mean_interval
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A mean over instances with its 95 % interval (bootstrap; Wilson's where all agree).
+    """A mean over instances with its 95 % interval, as ``curves`` has it (Wilson, t or bootstrap).
 
     Attributes:
         mean: ``None`` where nothing could be measured.
@@ -45,5 +45,5 @@ def measured(values: Sequence[float], *, counts: bool = False) -> Measured:
     most = max(1.0, float(each.max()))
     if len(each) < MIN_INSTANCES or (counts and each.min() == each.max()):
         return Measured(mean, None, None, len(each))
-    low, high = bootstrap([each / most])
-    return Measured(mean, float(low[0]) * most, float(high[0]) * most, len(each))
+    low, high, _ = mean_interval(each / most)
+    return Measured(mean, low * most, high * most, len(each))

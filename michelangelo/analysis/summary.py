@@ -7,19 +7,19 @@ from typing import Any
 
 import pandas as pd
 
+from michelangelo.analysis.cells import records
 from michelangelo.analysis.degradation import SERIES, curves
-from michelangelo.analysis.derived import auc, effective_length
+from michelangelo.analysis.derived import areas
+from michelangelo.analysis.drops import drops
+from michelangelo.analysis.effective import effective_lengths
+from michelangelo.analysis.joint import joint
+from michelangelo.analysis.slopes import slopes
 
 
 def series_columns(table: pd.DataFrame) -> list[str]:
     """The columns of a frame of curves that tell its series apart."""
     names = list(table.columns)
     return names[: names.index("target_tokens")]
-
-
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows as dictionaries by column name."""
-    return [dict(zip(map(str, table.columns), values, strict=True)) for values in table.itertuples(index=False)]
 
 
 def each_series(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
@@ -31,39 +31,72 @@ def each_series(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFr
         yield told, rows.sort_values("target_tokens")
 
 
-def summary(frame: pd.DataFrame, *, split: tuple[str, ...] = (), metric: str = "score") -> pd.DataFrame:
+def summary(
+    frame: pd.DataFrame,
+    *,
+    split: tuple[str, ...] = (),
+    metric: str = "score",
+    threshold: float | None = None,
+    cluster: str | None = None,
+) -> pd.DataFrame:
     """One row per task, variant and model: how much was measured, how well, how far.
 
     Args:
         frame: result rows.
         split: as in ``curves``.
         metric: as in ``curves``.
+        threshold: as in ``effective_length``.
+        cluster: as in ``joint``.
 
     Returns:
         What tells the series apart; ``lengths`` (tested, tokens); ``n_measured``, ``n_planned``; ``mean``, ``low``,
         ``high``, ``method`` and ``worst`` over all instances of all lengths (NaN for averages of unknown n); ``auc``
-        with ``auc_coverage`` or ``auc_reason``; ``effective_length`` (tokens), ``effective_text``; ``unparsed_rate``;
-        ``statuses``. The pooled mean depends on which lengths were run: it never stands without the curve.
+        (over the tested lengths) with ``auc_low``, ``auc_high``, ``auc_coverage`` or ``auc_reason``; ``auc_common``
+        (over the lengths all models of the task and variant measured) with ``auc_common_coverage`` and ``auc_rank``;
+        ``effective_length`` (tokens) with ``effective_low``, ``effective_high``, ``effective_text``; ``drop`` (shortest
+        minus longest measured length) with ``drop_low``, ``drop_high``; ``slope`` (per doubling) with ``slope_low``,
+        ``slope_high``; ``unparsed_rate``; ``statuses``. The pooled mean depends on which lengths were run: it never
+        stands without the curve.
     """
-    table = curves(frame, SERIES, split=split, metric=metric)
+    whole = joint(frame, split=split, metric=metric, cluster=cluster)
     pooled = curves(frame.assign(target_tokens=0), SERIES, split=split, metric=metric)
-    names = series_columns(table)
-    pooled_rows = {_key(row, names): row for row in records(pooled)}
+    names = series_columns(whole.table)
+    area = areas(whole, up_to=())
+    parts = {
+        "pooled": pooled,
+        "tested": area[area["kind"] == "tested"],
+        "common": area[area["kind"] == "common"],
+        "effective": effective_lengths(whole, threshold=threshold),
+        "drop": drops(whole, last_only=True),
+        "slope": slopes(whole),
+    }
+    found = {part: {_key(row, names): row for row in records(table)} for part, table in parts.items()}
     lines = []
-    for told, rows in each_series(table):
-        area, effective = auc(rows), effective_length(rows)
-        line = {
-            **told,
-            "lengths": [int(t) for t in rows["target_tokens"]],
-            **_pooled(pooled_rows[_key(told, names)]),
-            "auc": area.value,
-            "auc_coverage": area.coverage,
-            "auc_reason": area.reason,
-            "effective_length": effective.tokens,
-            "effective_text": str(effective),
-        }
-        lines.append(line)
+    for told, rows in each_series(whole.table):
+        own = {part: rows_of.get(_key(told, names), {}) for part, rows_of in found.items()}
+        lengths = [int(t) for t in rows["target_tokens"]]
+        lines.append({**told, "lengths": lengths, **_pooled(own["pooled"]), **_derived(own)})
     return pd.DataFrame(lines)
+
+
+def _derived(own: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    tested, common, effective, drop, slope = (own[n] for n in ("tested", "common", "effective", "drop", "slope"))
+    return {
+        "auc": _or_none(tested.get("value")), "auc_low": _or_none(tested.get("low")),
+        "auc_high": _or_none(tested.get("high")), "auc_coverage": tested.get("coverage"),
+        "auc_reason": _or_none(tested.get("reason")), "auc_common": _or_none(common.get("value")),
+        "auc_common_coverage": common.get("coverage"), "auc_rank": _or_none(common.get("rank")),
+        "effective_length": _or_none(effective.get("tokens")), "effective_low": _or_none(effective.get("low")),
+        "effective_high": _or_none(effective.get("high")),
+        "effective_text": effective.get("text", "unknown (nothing was measured)"),
+        "drop": _or_none(drop.get("drop")), "drop_low": _or_none(drop.get("low")),
+        "drop_high": _or_none(drop.get("high")), "slope": _or_none(slope.get("slope")),
+        "slope_low": _or_none(slope.get("low")), "slope_high": _or_none(slope.get("high")),
+    }  # fmt: skip
+
+
+def _or_none(value: Any) -> Any:
+    return None if value is None or pd.isna(value) else value
 
 
 def _key(row: dict[str, Any], names: list[str]) -> tuple[str, ...]:

@@ -3,59 +3,197 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from michelangelo.cli.options import AsJson
-from michelangelo.cli.output import echo, note, print_json, records, table
+from michelangelo.cli.options import AsJson, listed, whole_number
+from michelangelo.cli.output import echo, note, print_json, records
 from michelangelo.errors import DataError, UserError
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from michelangelo.analysis import Joint
     from michelangelo.results import Loaded
+
+SECTIONS = ("curves", "summary", "areas", "drops", "slopes", "parallel", "plateaus", "pooled", "running", "depths",
+            "repeats", "spearman", "spearman_by_length", "abstention")  # fmt: skip
+"""What ``--show`` can name, in the order of printing."""
+
+USUAL = ("curves", "summary", "parallel", "plateaus", "spearman", "abstention")
+"""What is shown where nothing is named."""
 
 
 def analyze(
     files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Result files, run folders or patterns.")],
     out: Annotated[Path | None, typer.Option("--out", help="A self-contained report to write, .html.")] = None,
+    show: Annotated[
+        str | None, typer.Option("--show", metavar="NAMES", help=f"Sections: {', '.join(SECTIONS)}, or all.")
+    ] = None,
+    compare: Annotated[
+        str | None, typer.Option("--compare", metavar="A,B", help="Two models: paired differences, slopes, crossings.")
+    ] = None,
+    gate: Annotated[
+        str | None, typer.Option("--gate", metavar="LENGTH", help="Is a window of this length real? E.g. 128k.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="TAG", help="A tag (or column): each run against the previous one.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", metavar="NAMES", help="Curves apart by these: complexity, view, filler …")
+    ] = None,
+    metric: Annotated[str, typer.Option("--metric", help="A score variant instead of the headline score.")] = "score",
+    threshold: Annotated[
+        float | None, typer.Option("--threshold", help="For effective length and gate; left out: 0.8 of the shortest.")
+    ] = None,
+    cluster: Annotated[
+        str | None, typer.Option("--cluster", metavar="COLUMN", help="Rows that vary together, e.g. a shared haystack.")
+    ] = None,
+    passes: Annotated[
+        str | None, typer.Option("--pass", metavar="K,…", help="pass@k for these k, with --show repeats.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show curves with intervals, areas, effective lengths and rank correlations; with --out as a report."""
+    """Show curves with intervals, areas, effective lengths, slopes and rank correlations; with --out as a report."""
     from michelangelo import analysis
-    from michelangelo.lsq.files import check_target
 
-    if out is not None:
-        if out.suffix.lower() not in (".html", ".htm"):
-            raise UserError(f"report {str(out)!r} must end with .html")
-        check_target(out)
+    sections = _sections(show)
+    pair = _pair(compare)
+    window = _window(gate)
+    ks = [whole_number(k) for k in listed("--pass", passes)] if passes else [1]
+    if threshold is not None and not 0 < threshold <= 1:
+        raise UserError(f"--threshold {threshold:g} is not a score above 0 and up to 1")
+    _check_report(out)
     frame, messages = _read(files)
     for message in messages:
         note(message)
+    apart = tuple(listed("--split", split)) if split else ()
+    frame = _with_columns(frame, apart, cluster)
+    whole = analysis.joint(frame, split=apart, metric=metric, cluster=cluster)
+    made = _makers(frame, whole, apart, metric, threshold, cluster, ks)
+    found = {name: made[name]() for name in SECTIONS if name in sections}
+    if "abstention" in found:
+        found["baselines"] = analysis.constant_baselines(frame)
+    if pair:
+        found |= _compared(frame, whole, pair, apart, metric, cluster)
+    if window:
+        found["gate"] = analysis.gate(whole, window, threshold=threshold)
+    if by:
+        found["runs"] = analysis.compare_runs(frame, by, metric=metric, cluster=cluster)
     if out is not None:
         from michelangelo.plots.report import write_report
 
         write_report(frame, out)
-    found = {
-        "curves": analysis.curves(frame),
-        "summary": analysis.summary(frame),
-        "spearman": analysis.spearman(frame),
-        "abstention": analysis.abstention(frame),
-        "baselines": analysis.constant_baselines(frame),
+    _print(frame, found, messages, as_json=as_json)
+    if out is not None and not as_json:
+        echo(f"report: {out}")
+
+
+def _sections(show: str | None) -> tuple[str, ...]:
+    if show is None:
+        return USUAL
+    names = listed("--show", show)
+    if "all" in names:
+        return SECTIONS
+    if unknown := [n for n in names if n not in SECTIONS]:
+        raise UserError(f"--show has no section {unknown[0]!r}; sections are {', '.join(SECTIONS)}, all")
+    return tuple(names)
+
+
+def _pair(compare: str | None) -> tuple[str, str] | None:
+    if compare is None:
+        return None
+    names = listed("--compare", compare)
+    if len(names) != 2:
+        raise UserError(f"--compare {compare!r} names {len(names)} models; two are compared")
+    return names[0], names[1]
+
+
+def _window(gate: str | None) -> int | None:
+    from michelangelo.lsq.lengths import parse_length
+
+    return parse_length(gate) if gate is not None else None
+
+
+def _check_report(out: Path | None) -> None:
+    from michelangelo.lsq.files import check_target
+
+    if out is None:
+        return
+    if out.suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"report {str(out)!r} must end with .html")
+    check_target(out)
+
+
+def _with_columns(frame: pd.DataFrame, split: tuple[str, ...], cluster: str | None) -> pd.DataFrame:
+    """The rows with every tag that curves are split or clustered by as a column; depth in bins."""
+    from michelangelo import analysis
+
+    for name in (*split, *([cluster] if cluster else [])):
+        frame = analysis.with_depth_bin(frame) if name == "depth_bin" else analysis.with_tag(frame, name)
+    return frame
+
+
+def _makers(
+    frame: pd.DataFrame,
+    whole: Joint,
+    split: tuple[str, ...],
+    metric: str,
+    threshold: float | None,
+    cluster: str | None,
+    ks: list[int],
+) -> dict[str, Callable[[], pd.DataFrame]]:
+    """How each section is made; nothing is computed before it is asked for."""
+    from michelangelo import analysis
+
+    kept: dict[str, Any] = {"split": split, "metric": metric}
+    return {
+        "curves": lambda: whole.table,
+        "summary": lambda: analysis.summary(frame, threshold=threshold, cluster=cluster, **kept),
+        "areas": lambda: analysis.areas(whole),
+        "drops": lambda: analysis.drops(whole),
+        "slopes": lambda: analysis.slopes(whole),
+        "parallel": lambda: analysis.equal_slopes(whole),
+        "plateaus": lambda: analysis.plateaus(whole),
+        "pooled": lambda: analysis.pooled(frame, **kept),
+        "running": lambda: analysis.running(frame, **kept),
+        "depths": lambda: analysis.heat_map(frame, **kept),
+        "repeats": lambda: analysis.repeats(frame, ks=ks, **kept),
+        "spearman": lambda: analysis.beside_the_paper(analysis.spearman(whole.table if not split else frame)),
+        "spearman_by_length": lambda: analysis.spearman_by_length(whole.table if not split else frame),
+        "abstention": lambda: analysis.abstention(frame),
     }
+
+
+def _compared(
+    frame: pd.DataFrame, whole: Joint, pair: tuple[str, str], split: tuple[str, ...], metric: str, cluster: str | None
+) -> dict[str, pd.DataFrame]:
+    from michelangelo import analysis
+
+    within = ("task", "variant", *split)
+    return {
+        "paired": analysis.paired_differences(frame, *pair, within=within, metric=metric, cluster=cluster),
+        "slope_differences": analysis.slope_differences(whole, [pair]),
+        "crossovers": analysis.crossovers(whole, [pair]),
+    }
+
+
+def _print(frame: pd.DataFrame, found: dict[str, pd.DataFrame], messages: list[str], *, as_json: bool) -> None:
+    from michelangelo import analysis
+    from michelangelo.cli.analysis_tables import show_sections
+
+    data = {name: records(table) for name, table in found.items()}
     notices = analysis.notices(frame)
     if as_json:
-        data: dict[str, Any] = {name: records(f) for name, f in found.items()}
         print_json({"provenance": analysis.provenance(frame), "messages": messages, "notices": notices, **data})
         return
     echo(analysis.provenance(frame))
-    _show_analysis(**{name: records(f) for name, f in found.items()})
+    show_sections(data)
     for notice in notices:
         note(f"note: {notice}")
-    if out is not None:
-        echo(f"report: {out}")
 
 
 def _read(files: list[str]) -> tuple[pd.DataFrame, list[str]]:
@@ -78,50 +216,3 @@ def _amiss(one: Loaded) -> list[str]:
     if report.problem_count:
         said.append(f"{report.source}: {report.problem_count:,} problems, first: {report.problems[0]}")
     return said
-
-
-def _show_analysis(
-    curves: list[dict[str, Any]],
-    summary: list[dict[str, Any]],
-    spearman: list[dict[str, Any]],
-    abstention: list[dict[str, Any]],
-    baselines: list[dict[str, Any]],
-) -> None:
-    from michelangelo.lsq.lengths import format_length
-
-    several = len({row["variant"] for row in curves}) > 1
-
-    def named(row: dict[str, Any]) -> str:
-        return f"{row['task']} · {row['variant']}" if several and row["variant"] else str(row["task"])
-
-    points = [
-        (named(r), r["model"], format_length(r["target_tokens"]), r["mean"], _interval(r), _counted(r), r["worst"])
-        for r in curves
-    ]
-    table(("task", "model", "length", "mean", "95 % interval", "measured", "worst case"), points, title="curves")
-    lines = []
-    for row in summary:
-        over = row["auc_reason"] if row["auc"] is None else row["auc_coverage"]
-        lines.append((named(row), row["model"], row["auc"], over, row["effective_text"], row["unparsed_rate"]))
-    table(("task", "model", "AUC", "over", "effective length", "unparsed"), lines, title="derived")
-    pairs = [
-        (row["task_a"], row["task_b"], row["rho"] if row["rho"] is not None else row["reason"], row["n"], row["p"])
-        for row in spearman
-    ]
-    if pairs:
-        table(("task", "task", "Spearman", "models", "p"), pairs, title="rank correlation between tasks")
-    halves = ("mean", "accuracy_absent", "accuracy_present", "balanced_mean")
-    rates = ("precision", "recall", "false_abstention_rate")
-    readers = [(named(r), r["model"], *(r[n] for n in (*halves, *rates))) for r in abstention]
-    readers += [(named(r), r["baseline"], *(r[n] for n in halves), *(None for _ in rates)) for r in baselines]
-    if readers:
-        names = ("task", "model or baseline", "mean", "absent", "present", "balanced", "precision", "recall")
-        table((*names, "false abstention"), readers, title="abstention")
-
-
-def _interval(row: dict[str, Any]) -> str | None:
-    return None if row["low"] is None else f"{row['low']:.3f} to {row['high']:.3f}"
-
-
-def _counted(row: dict[str, Any]) -> str | None:
-    return None if row["n_planned"] is None else f"{row['n_measured']} of {row['n_planned']}"

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from michelangelo import __version__
-from michelangelo.cli import analysing, audit, bank, converting, evaluation, instances, machine, xray
+from michelangelo.cli import analysing, audit, bank, converting, evaluation, instances, machine, perplexity, xray
 from michelangelo.cli.evaluation import StoppedError
 from michelangelo.cli.output import one_line
 from michelangelo.errors import MichelangeloError
@@ -43,6 +43,10 @@ _command(evaluation.score, "score runs/first/results.jsonl")
 _command(audit.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
 _command(xray.xray, "xray latent_list --tokens 8k --set complexity=5")
 _command(instances.chance, "chance latent_list --set complexity=20 --draws 20000")
+_command(
+    perplexity.perplexity,
+    "perplexity --models local/gemma-3-270m --task latent_list --tokens 1k,4k --count 5 --out perplexity.jsonl",
+)
 _command(analysing.analyze, "analyze runs/first/results.jsonl --out report.html")
 _command(converting.convert, "convert logs/*.eval results.zip other.csv --out rows.parquet --scale 100")
 app.add_typer(bank.app, name="bank")

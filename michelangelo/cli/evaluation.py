@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from michelangelo.cli.estimating import show_estimate, show_preflight, status_line
 from michelangelo.cli.options import AsJson, Settings, at_least, listed, read_settings, whole_number
-from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, records, table
+from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, table
 from michelangelo.errors import UserError
 
 if TYPE_CHECKING:
-    from michelangelo.runs import Estimate, Plan, Progress
+    from michelangelo.runs import Plan, Progress
 
 
 class StoppedError(Exception):
@@ -33,13 +34,29 @@ def run(
     settings: Settings = None,
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder; its rows go to results.jsonl.")] = None,
     plan_file: Annotated[Path | None, typer.Option("--plan", help="A plan.toml; options given beside it win.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print calls, tokens and cost.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print calls, tokens, cost and time.")] = False,
     repeats: Annotated[int | None, _whole("--repeats", "How often each question is asked.")] = None,
-    concurrency: Annotated[int | None, _whole("--concurrency", "Most requests in flight.")] = None,
+    concurrency: Annotated[int | None, _whole("--concurrency", "Most requests in flight at each provider.")] = None,
     max_output: Annotated[int | None, _whole("--max-output-tokens", "Output limit per request.")] = None,
-    budget: Annotated[float | None, typer.Option("--budget", help="Dollars after which nothing more is asked.")] = None,
+    budget: Annotated[float | None, typer.Option("--budget", help="Dollars that are never exceeded.")] = None,
     timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds per request.")] = None,
     tokenizer: Annotated[str | None, typer.Option("--tokenizer", help="The counter of the lengths.")] = None,
+    limits: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--limit",
+            metavar="WHOM.LIMIT=N",
+            help="concurrency, requests_per_minute or tokens_per_minute of a provider or model, "
+            "e.g. openai.requests_per_minute=60; may be repeated.",
+        ),
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option("--cache", help="A folder of replies kept between runs; nothing in it is paid twice.")
+    ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe", help="First a short and a longest call per model: do key, model and window hold?"),
+    ] = False,
     tags: Annotated[
         list[str] | None, typer.Option("--tag", metavar="NAME=VALUE", help="A label for every row; may be repeated.")
     ] = None,
@@ -48,9 +65,13 @@ def run(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask models or readers; the same command again resumes, and asks no finished question twice."""
+    """Ask models or readers; the same command again resumes, and asks no finished question twice.
+
+    With more models, tasks, lengths, instances or repeats it asks only what is new.
+    """
     from michelangelo.lsq.lengths import parse_lengths
     from michelangelo.runs import create, estimate, reopen_failed
+    from michelangelo.runs.limits import read_limits
 
     given = {
         "models": tuple(listed("--models", models)) if models is not None else None,
@@ -65,17 +86,23 @@ def run(
         "timeout_s": timeout,
         "tokenizer": tokenizer,
         "tags": read_settings(tags, "--tag") or None,
+        "limits": read_limits(read_settings(limits, "--limit")) or None,
     }
     plan = make_plan(plan_file, {k: v for k, v in given.items() if v is not None}, read_settings(settings))
+    sound = show_preflight(plan, quiet=as_json) if probe else True
     if dry_run:
-        _show_estimate(estimate(plan), as_json=as_json)
+        show_estimate(estimate(plan, build=True), as_json=as_json)
+    if not sound:
+        note("the probe failed, so nothing was asked")
+        raise typer.Exit(1)
+    if dry_run:
         return
     if out is None:
         raise UserError("--out is missing; name the run's folder, e.g. --out runs/first")
     folder = create(plan, out)
     if retry_failed:
         reopen_failed(folder.path)
-    at_end = _work(folder.path)
+    at_end = _work(folder.path, cache)
     _show_run(folder.path, folder.plan(), at_end, as_json=as_json)
     _end(at_end)
 
@@ -110,94 +137,29 @@ def make_plan(file: Path | None, given: dict[str, Any], settings: dict[str, str]
     return plan
 
 
-def _work(folder: Path) -> Progress:
+def _work(folder: Path, cache: Path | None) -> Progress:
     from michelangelo.runs import work
 
     with progress_bar("asking") as show:
-        return work(folder, lambda now: show(now.done, now.planned))
+        return work(folder, lambda now: show(now.done, now.planned, says=status_line(now)), cache=cache)
 
 
-def _show_estimate(found: Estimate, *, as_json: bool) -> None:
+def _show_run(folder: Path, plan: Plan, at_end: Progress, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from michelangelo.lsq.lengths import format_length
 
-    totals = {
-        "calls": found.calls,
-        "input_tokens": found.input_tokens,
-        "output_tokens": found.output_tokens,
-        "cost_usd": found.cost_usd,
-    }
-    if as_json:
-        print_json({"rows": [asdict(row) for row in found.rows], "total": totals})
-        return
-    rows = [
-        (
-            r.model,
-            format_length(r.tokens),
-            r.calls,
-            r.input_tokens,
-            r.output_tokens,
-            _dollars(r.cost_usd),
-            _fits(r.fits),
-        )
-        for r in found.rows
-    ]
-    total = ("total", "", found.calls, found.input_tokens, found.output_tokens, _dollars(found.cost_usd), "")
-    columns = ("model", "length", "calls", "input tokens", "output tokens", "cost at most", "fits window")
-    table(columns, [*rows, total])
-
-
-def _dollars(cost: float | None) -> str:
-    return "unknown" if cost is None else f"${cost:,.2f}"
-
-
-def _fits(fits: bool | None) -> str:
-    return "unknown" if fits is None else "yes" if fits else "no"
-
-
-def _show_run(folder: Path, plan: Plan, at_end: Progress, *, as_json: bool) -> None:
-    from michelangelo.lsq.lengths import format_length
-
-    means = _means(folder) if at_end.done else {}
-    each = plan.count * plan.repeats
-    cells = [
-        {
-            "model": model,
-            "task": task,
-            "tokens": length,
-            **means.get((model, task, length), _NOTHING),
-            "n_planned": each,
-        }
-        for task in plan.tasks
-        for model in plan.models
-        for length in sorted(plan.lengths)
-    ]
     if as_json:
         state = {"state": at_end.state, "message": at_end.message, "done": at_end.done, "planned": at_end.planned}
-        print_json({**state, "folder": str(folder), "cells": cells})
+        print_json({**state, "folder": str(folder), "cells": [asdict(mean) for mean in at_end.means]})
         return
     rows = []
     for task in plan.tasks:
         for model in plan.models:
-            own = [c for c in cells if (c["task"], c["model"]) == (task, model)]
-            rows.append((task, model, *(f"{cell(c['mean'])} ({c['n_measured']} of {each})" for c in own)))
+            own = [m for m in at_end.means if (m.task, m.model) == (task, model)]
+            rows.append((task, model, *(f"{cell(m.mean)} ({m.n_measured} of {m.n_planned})" for m in own)))
     lengths = [format_length(length) for length in sorted(plan.lengths)]
     table(("task", "model", *lengths), rows, title="mean score (n measured of n planned)")
-
-
-_NOTHING: dict[str, Any] = {"mean": None, "n_measured": 0}
-
-
-def _means(folder: Path) -> dict[tuple[str, str, int], dict[str, Any]]:
-    from michelangelo import analysis
-    from michelangelo.results import read_file
-
-    curves = analysis.curves(read_file(folder / "results.jsonl").frame, ("task", "model"))
-    return {
-        (row["model"], row["task"], row["target_tokens"]): {"mean": row["mean"], "n_measured": row["n_measured"]}
-        for row in records(curves)
-    }
 
 
 def _end(at_end: Progress) -> None:

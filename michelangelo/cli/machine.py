@@ -53,9 +53,7 @@ def models(
     for info in found:
         if info.models and (provider or len(info.models) <= SHORT_LIST):
             echo()
-            rows = [
-                (f"{info.name}/{m.model}", m.context_window or "unknown", m.price or "unknown") for m in info.models
-            ]
+            rows = [(f"{info.name}/{m.model}", *_known(m)) for m in info.models]
             table(("model", "window, tokens", "price per 1M tokens"), rows)
     if not provider:
         echo()
@@ -125,8 +123,9 @@ def bench(
     if as_json:
         print_json(results)
         return
-    rows = [
-        (r["name"], r["ratio"], f"{r['bar']:g}", "yes" if r["ratio"] <= r["bar"] else "no", r["detail"])
-        for r in results
-    ]
+    rows = [(r["name"], r["ratio"], f"{r['bar']:g}", _met(r["ratio"], r["bar"]), r["detail"]) for r in results]
     table(("benchmark", "ratio", "bar", "met", "what was timed"), rows)
+
+
+def _met(ratio: float | None, bar: float) -> str:
+    return "skipped" if ratio is None else "yes" if ratio <= bar else "no"

@@ -6,9 +6,9 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -101,22 +101,30 @@ def tracked(items: Iterable[T], *, total: int | None, label: str) -> Iterator[T]
             show(number, total)
 
 
+class Show(Protocol):
+    """What ``progress_bar`` gives."""
+
+    def __call__(self, done: int, total: int | None, *, says: str = "") -> None:
+        """Show how much is done; ``says`` takes the label's place."""
+        ...
+
+
 @contextmanager
-def progress_bar(label: str) -> Iterator[Callable[[int, int | None], None]]:
+def progress_bar(label: str) -> Iterator[Show]:
     """A function to be told (done, total); on a terminal it shows a bar once the work takes over a second."""
     if not sys.stderr.isatty():
-        yield lambda done, total: None
+        yield lambda done, total, *, says="": None
         return
     started, bar, task = time.monotonic(), None, None
 
-    def show(done: int, total: int | None) -> None:
+    def show(done: int, total: int | None, *, says: str = "") -> None:
         nonlocal bar, task
         if bar is None and time.monotonic() - started > _PATIENCE:
             bar = _new_bar()
             task = bar.add_task(label, total=total)
             bar.start()
         if bar is not None:
-            bar.update(task, completed=done, total=total)
+            bar.update(task, completed=done, total=total, description=one_line(says or label))
 
     try:
         yield show

@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
-from michelangelo.analysis import EffectiveLength, each_series, effective_length, records, series_columns
+from michelangelo.analysis import EffectiveLength, effective_length, records
 from michelangelo.analysis import curves as curve_frame
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.plots.layout import Theme, dress, footer, length_axis, score_axis
-from michelangelo.plots.palette import DASHES, GREY, Look, family_look, family_of, task_look, transparent
+from michelangelo.plots.palette import CHANCE_DASHES, GREY, transparent
+from michelangelo.plots.series import Series, View, arranged, hover_lines
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-View = Literal["task", "family", "model"]
 _Trace = tuple[str, dict[str, Any]]
 Chance = Mapping[str, float | Sequence[tuple[str, float]]]
-
-_PER_PANEL = 4  # models of one family that fit a panel of the family view
-_NAMED = ("task", "variant", "family", "model", "aggregate", "source")
-
-
-@dataclass(frozen=True)
-class _Series:
-    """One curve: where it goes and how it looks."""
-
-    panel: str
-    group: str
-    name: str
-    look: Look
-    dash: str
-    task: str
-    rows: pd.DataFrame
 
 
 def curves(
@@ -48,6 +31,7 @@ def curves(
     *,
     bands: bool = True,
     chance: Chance | None = None,
+    running: bool = False,
     effective: bool = False,
     threshold: float | None = None,
     theme: Theme = "auto",
@@ -67,6 +51,7 @@ def curves(
         bands: draw the 95 % intervals.
         chance: chance rates by task (or ``task · variant``): a value, or pairs of label and value. Only what is given
             is drawn.
+        running: draw the mean over all instances up to each length, as the paper does, not the mean at it.
         effective: draw each curve's effective length.
         threshold: for the effective length, see ``analysis.effective_length``.
         theme: ``auto`` has no background and suits light and dark pages; ``print`` is black on white.
@@ -80,7 +65,7 @@ def curves(
     if view not in ("task", "family", "model"):
         raise UserError(f"no view {view!r}; views are task, family, model")
     table = frame if {"mean", "method"} <= set(frame.columns) else curve_frame(frame)
-    series = _series(table, view)
+    series = arranged(_running(table) if running else table, view)
     if not series:
         raise UserError("nothing to draw: no row has a length above 0 tokens")
     panels = list(dict.fromkeys(s.panel for s in series))
@@ -96,60 +81,17 @@ def curves(
     fig.add_traces([t for _, t in traces], rows=[w[0] for w in where], cols=[w[1] for w in where])
     told = note if note is not None else str(table.attrs.get("provenance", ""))
     _finish(fig, series, len(panels), legend, theme, told)
-    fig.update_yaxes(title_text=_score_title(series, bands), title_standoff=8, col=1)
+    fig.update_yaxes(title_text=_score_title(series, bands, running), title_standoff=8, col=1)
     return fig
 
 
-def _series(table: pd.DataFrame, view: View) -> list[_Series]:
-    splits = [c for c in series_columns(table) if c not in _NAMED]
-    variants = table.groupby("task", dropna=False)["variant"].nunique(dropna=False) if "variant" in table else None
-    found = []
-    for told, rows in each_series(table[table["target_tokens"] > 0]):
-        task = str(told.get("task") or "")
-        variant = told.get("variant")
-        shown = f"{task} · {variant or 'standard'}" if variants is not None and variants.get(task, 1) > 1 else task
-        model = str(told.get("model") or "all models")
-        extra = [f"{c} {told[c]}" for c in splits if told[c] is not None]
-        extra += ["published"] * bool(told.get("aggregate"))
-        found.append((shown, task, family_of(model, told.get("family")), model, ", ".join(extra), rows))
-    found.sort(key=lambda f: (f[0], f[2], f[3], f[4]))
-    if len({bool(f[4].endswith("published")) for f in found}) == 1:
-        found = [(*f[:4], f[4].removesuffix("published").rstrip(", "), f[5]) for f in found]
-    return _by_model(found) if view == "model" else _by_family(found, split_families=view == "family")
-
-
-def _dashes(names: Sequence[tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """The rank of every (group, name) within its group."""
-    rank: dict[tuple[str, str], int] = {}
-    for group, name in sorted(set(names)):
-        rank[group, name] = sum(1 for g, _ in rank if g == group)
-    return rank
-
-
-def _by_family(found: list[tuple[str, str, str, str, str, pd.DataFrame]], *, split_families: bool) -> list[_Series]:
-    names = [f"{model} ({extra})" if extra else model for *_, model, extra, _ in found]
-    rank = _dashes([(f[2], n) for f, n in zip(found, names, strict=True)])
-    out = []
-    for (shown, _, family, _, _, rows), name in zip(found, names, strict=True):
-        i = rank[family, name]
-        panel = shown
-        if split_families:
-            members = sorted(n for g, n in rank if g == family)
-            part = f" ({i // _PER_PANEL + 1})" if len(members) > _PER_PANEL else ""
-            panel = f"{shown} · {family}{part}"
-        look = family_look(family)
-        marker = look.marker if i < len(DASHES) else f"{look.marker}-dot"
-        out.append(_Series(panel, family, name, Look(look.colour, marker), DASHES[i % len(DASHES)], shown, rows))
-    return out
-
-
-def _by_model(found: list[tuple[str, str, str, str, str, pd.DataFrame]]) -> list[_Series]:
-    names = [f"{shown} ({extra})" if extra else shown for shown, *_, extra, _ in found]
-    rank = _dashes([(f[1], n) for f, n in zip(found, names, strict=True)])
-    return [
-        _Series(model, task, name, task_look(task), DASHES[rank[task, name] % len(DASHES)], shown, rows)
-        for (shown, task, _, model, _, rows), name in zip(found, names, strict=True)
-    ]
+def _running(table: pd.DataFrame) -> pd.DataFrame:
+    """The curves with their running means; published averages of unknown n have none and keep their points."""
+    own = table["running_mean"].notna() | (table["method"] != "published")
+    swapped = table.copy()
+    for name, column in (("mean", "running_mean"), ("low", "running_low"), ("high", "running_high")):
+        swapped[name] = table[column].where(own, table[name])
+    return swapped
 
 
 def _panels(names: list[str], columns: int | None, legend: str) -> tuple[go.Figure, dict[str, tuple[int, int]]]:
@@ -185,7 +127,7 @@ def _stretches(rows: pd.DataFrame, column: str) -> list[pd.DataFrame]:
     return [part for _, part in rows[there].groupby(run[there])]
 
 
-def _bands(s: _Series) -> Iterator[_Trace]:
+def _bands(s: Series) -> Iterator[_Trace]:
     for part in _stretches(s.rows, "low"):
         x = part["target_tokens"].to_numpy(dtype=float)
         if len(x) == 1:
@@ -206,24 +148,16 @@ def _bands(s: _Series) -> Iterator[_Trace]:
         yield s.panel, band
 
 
-def _hover(s: _Series, row: dict[str, Any]) -> str:
+def _hover(s: Series, row: dict[str, Any]) -> str:
     lines = [f"<b>{escape(s.group)} · {escape(s.name)}</b>", f"{escape(s.task)}, {int(row['target_tokens']):,} tokens"]
     lines.append("not measured" if pd.isna(row["mean"]) else f"score {row['mean']:.3f}")
     if not pd.isna(row["low"]):
         lines[-1] += f", 95 % CI {row['low']:.2f} to {row['high']:.2f} ({row['method']})"
-    if row["method"] == "published":
-        lines.append(
-            "published average, n unknown" if pd.isna(row["n_planned"]) else f"published, n {row['n_planned']}"
-        )
-    else:
-        lines.append(f"{row['n_measured']:,} measured of {row['n_planned']:,} planned, worst case {row['worst']:.3f}")
-        failed = {k: v for k, v in row["statuses"].items() if k != "ok"}
-        if failed:
-            lines.append(", ".join(f"{escape(str(k))} {v:,}" for k, v in failed.items()))
+    lines += [escape(line) for line in hover_lines(row)]
     return "<br>".join(lines)
 
 
-def _lines(series: list[_Series], *, titled: bool) -> Iterator[_Trace]:
+def _lines(series: list[Series], *, titled: bool) -> Iterator[_Trace]:
     shown: set[tuple[str, str]] = set()
     for s in series:
         hollow = s.rows["hollow"].to_numpy(dtype=bool)
@@ -251,37 +185,52 @@ def _lines(series: list[_Series], *, titled: bool) -> Iterator[_Trace]:
         yield s.panel, line
 
 
-def _ends(series: Sequence[_Series]) -> tuple[float, float]:
+def _ends(series: Sequence[Series]) -> tuple[float, float]:
     lengths = pd.concat([s.rows["target_tokens"] for s in series])
     return float(lengths.min()), float(lengths.max())
 
 
-def _chance_lines(series: list[_Series], chance: Chance, *, by_task: bool) -> Iterator[_Trace]:
-    """Dotted lines, one legend entry per label; in the tasks' colours where a panel holds several tasks."""
+def _chance_lines(series: list[Series], chance: Chance, *, by_task: bool) -> Iterator[_Trace]:
+    """Dotted lines, one legend entry per label; in the tasks' colours where a panel holds several tasks.
+
+    Several lines of a panel differ in their dots, and the legend gives the rate of each where it is the same in all
+    panels.
+    """
     low, high = _ends(series)
-    named: set[str] = set()
+    drawn = []
     for s in {(s.panel, s.task): s for s in series}.values():
         given = chance.get(s.task, chance.get(s.task.split(" · ")[0], ()))
-        for label, value in [("chance", given)] if isinstance(given, (int, float)) else given:
-            name = f"{label}, {s.task}" if by_task else label
-            line = {
-                "type": "scatter",
-                "x": [min(low, 1024.0), max(high, 2.0**20)],
-                "y": [value, value],
-                "mode": "lines",
-                "name": escape(name),
-                "legendgroup": s.group if by_task else "chance",
-                "showlegend": name not in named,
-                "line": {"color": s.look.colour if by_task else GREY, "width": 1.5, "dash": "dot"},
-                "hovertemplate": f"{escape(label)} on {escape(s.task)}: {value:.3f}<extra></extra>",
-            }
-            yield s.panel, line
-            named.add(name)
+        pairs = [("chance", float(given))] if isinstance(given, (int, float)) else list(given)
+        drawn += [(s, place, label, value, len(pairs) > 1) for place, (label, value) in enumerate(pairs)]
+    values: dict[str, set[float]] = {}
+    for _, _, label, value, _ in drawn:
+        values.setdefault(label, set()).add(value)
+    named: set[str] = set()
+    for s, place, label, value, several in drawn:
+        name = f"{label} ({value:.2f})" if several and len(values[label]) == 1 else label
+        name = f"{name}, {s.task}" if by_task else name
+        line = {
+            "type": "scatter",
+            "x": [min(low, 1024.0), max(high, 2.0**20)],
+            "y": [value, value],
+            "mode": "lines",
+            "name": escape(name),
+            "legendgroup": s.group if by_task else "chance",
+            "showlegend": name not in named,
+            "line": {
+                "color": s.look.colour if by_task else GREY,
+                "width": 1.5,
+                "dash": CHANCE_DASHES[place % len(CHANCE_DASHES)],
+            },
+            "hovertemplate": f"{escape(label)} on {escape(s.task)}: {value:.3f}<extra></extra>",
+        }
+        yield s.panel, line
+        named.add(name)
 
 
-def _effective(series: list[_Series], threshold: float | None) -> Iterator[_Trace]:
+def _effective(series: list[Series], threshold: float | None) -> Iterator[_Trace]:
     """One vertical line per panel and effective length, with the models it holds for in its hover text."""
-    lines: dict[tuple[str, str], list[tuple[_Series, EffectiveLength]]] = {}
+    lines: dict[tuple[str, str], list[tuple[Series, EffectiveLength]]] = {}
     for s in series:
         found = effective_length(s.rows, threshold)
         if found.tokens is not None:
@@ -308,7 +257,7 @@ def _effective(series: list[_Series], threshold: float | None) -> Iterator[_Trac
         yield panel, line
 
 
-def _finish(fig: go.Figure, series: list[_Series], panels: int, legend: str, theme: Theme, note: str) -> None:
+def _finish(fig: go.Figure, series: list[Series], panels: int, legend: str, theme: Theme, note: str) -> None:
     across = len({a.domain for a in fig.select_xaxes()})
     down = -(-panels // across)
     fig.update_xaxes(**length_axis(*_ends(series), every=2 if across > 1 else 1))
@@ -317,7 +266,7 @@ def _finish(fig: go.Figure, series: list[_Series], panels: int, legend: str, the
     dress(fig, theme)
     below = 62
     _axis_title(fig, 36)
-    tall = footer(fig, note, below=below, width=170 if across > 1 else 110)
+    tall = footer(fig, note, below=below, width=170 if across > 1 else 76 if legend == "below" else 110)
     under = _legend_height(fig) if legend == "below" else 0
     fig.update_layout(
         height=_plot_height(down) + 50 + below + tall + under,
@@ -334,18 +283,27 @@ def _finish(fig: go.Figure, series: list[_Series], panels: int, legend: str, the
         fig.update_layout(legend_y=-(below + tall) / plot)
 
 
-def _score_title(series: list[_Series], bands: bool) -> str:
+def _score_title(series: list[Series], bands: bool, running: bool) -> str:
     """What the score axis shows: nobody's interval stands behind a published score."""
     if all((s.rows["method"] == "published").all() for s in series):
         return "Published score"
-    return "Mean score (95 % CI)" if bands else "Mean score"
+    mean = "Running mean score" if running else "Mean score"
+    return f"{mean} (95 % CI)" if bands else mean
 
 
-def _legend_height(fig: go.Figure, width: int = 620) -> int:
-    """Height of a legend under the figure, pixels, on a screen of about that width."""
-    names = [len(t.name or "") for t in fig.data if t.showlegend]
-    across = max(1, width // (50 + 7 * max(names, default=1)))
-    return 24 * -(-len(names) // across) + 30
+def _legend_height(fig: go.Figure, width: int = 380) -> int:
+    """Height of a legend under the figure, pixels, on a screen of about that width; a group is a column of its own."""
+    groups: dict[str, list[int]] = {}
+    for trace in fig.data:
+        if trace.showlegend:
+            groups.setdefault(trace.legendgroup or "", []).append(len(trace.name or ""))
+    height, row, used = 0, 0, 0
+    for names in groups.values():
+        wide, tall = 50 + 6 * max(names), 20 * len(names)
+        if used and used + wide > width:
+            height, row, used = height + row, 0, 0
+        row, used = max(row, tall), used + wide
+    return height + row + 24
 
 
 def _axis_title(fig: go.Figure, below: float) -> None:

@@ -20,6 +20,9 @@ _FAR_MARKERS = ("cross", "x", "star-diamond", "hourglass", "bowtie", "triangle-l
 DASHES = ("solid", "6px,3px", "10px,3px,2px,3px", "16px,4px")
 """Four models of one family are told apart by their dash; dotted lines are chance."""
 
+CHANCE_DASHES = ("dot", "1px,5px", "2px,2px,2px,8px", "2px,2px,2px,2px,2px,10px", "1px,9px")
+"""Dots for several chance rates in one panel: close, far, in pairs, in threes, farther; none is a dash of a curve."""
+
 
 class Look(NamedTuple):
     """How a family or task is drawn.
@@ -73,6 +76,12 @@ def family_look(family: str) -> Look:
 def task_look(task: str) -> Look:
     """A task's colour and marker; retrieval baselines share one hue."""
     return _TASKS.get(task) or _hashed(task)
+
+
+def level_look(rank: int) -> Look:
+    """The look of one level of what curves are split by, by its rank among the levels."""
+    markers = (*_MARKERS, *_FAR_MARKERS)
+    return Look(_HUES[rank % len(_HUES)], markers[rank % len(markers)])
 
 
 def family_of(model: str, family: str | None) -> str:

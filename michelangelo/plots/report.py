@@ -1,67 +1,58 @@
-"""A report in one HTML file that opens without a network: figures, the tables behind them, sources and method."""
+"""A report in one HTML file that opens without a network: what was read, figures, every number, how each was made."""
 
 from __future__ import annotations
 
-import tempfile
+import platform
 from collections.abc import Mapping, Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+import michelangelo
 from michelangelo import analysis
 from michelangelo.errors import UserError
-from michelangelo.lsq.lengths import format_length
+from michelangelo.lsq.files import replacing
+from michelangelo.plots import report_page as page
+from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
-from michelangelo.plots.layout import CONFIG
+from michelangelo.plots.report_chance import chance_rates
+from michelangelo.plots.report_correlations import correlations
+from michelangelo.plots.report_numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
+from michelangelo.plots.series import View
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
+    from michelangelo.results import Report
 
 _CROWDED = 12  # curves in one panel beyond which families get panels of their own
-
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline';
- style-src 'unsafe-inline'; img-src data: blob:">
-<title>{title}</title>
-<style>
-:root {{ color-scheme: light dark; }}
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 1280px; margin: 2rem auto; padding: 0 1rem; }}
-h1 {{ font-size: 1.6rem; }} h2 {{ font-size: 1.2rem; margin-top: 2.5rem; }} h3 {{ font-size: 1rem; }}
-.scroll {{ overflow-x: auto; max-height: 32rem; overflow-y: auto; }}
-table {{ border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }}
-th, td {{ padding: .3rem .6rem; border-bottom: 1px solid rgba(128,128,128,.3); text-align: left; white-space: nowrap; }}
-th {{ position: sticky; top: 0; background: Canvas; }}
-td.number {{ text-align: right; }}
-.notice {{ border-left: 4px solid #D55E00; padding-left: .8rem; }}
-.small {{ color: #767676; font-size: 13px; }}
-</style>
-<script>{plotly}</script></head><body>
-<h1>{title}</h1><p class="small">{provenance}</p>
-{body}
-</body></html>
-"""
 
 _METHOD = (
     "Mean: over instances, repeats of one instance averaged first; unmeasured samples are left out and counted.",
     "Worst: the same with each unmeasured sample counted 0.",
-    "Interval: 95 % over instances, Wilson for 0/1 scores, a seeded percentile bootstrap of 2,000 draws for graded "
-    "ones, none below 5 instances. It does not cover how a provider varies between days.",
+    "Interval: 95 % over instances: Wilson for 0/1 scores; for graded ones a seeded percentile bootstrap of 2,000 "
+    "draws, Student's t below 20 instances; none below 5. It does not cover how a provider varies between days.",
     "Hollow markers: over 10 % of a cell's samples unmeasured, or fewer than 5 instances. A gap: nothing was measured.",
-    "AUC: trapezoid rule over log2 of the length, divided by the range it covers; only tested lengths count, so areas "
-    "of different coverage can't be ranked against each other.",
-    "Effective length: the longest length up to which every tested length keeps the lower end of its interval at 0.8 "
-    "times the score at the shortest length or above (published averages: the score itself).",
+    "Published scores are somebody else's averages: no interval, never joined with samples, nor across variants.",
+    "Chance (dotted): random readers on 200 simulated questions of the rows' own parameters, seed 0; tasks unknown "
+    "here and published scores have none.",
     "Spearman: over the models that ran both tasks, on the lengths all of them ran, average ranks for ties; no "
-    "coefficient below 5 models, no p-value below 8.",
+    "coefficient below 5 models, no interval (Bonett and Wright 2000) and no p-value below 8; smallest detectable "
+    "value by full permutation up to 8 models.",
+    "Differences between models are claimed only from the same instances (Miller 2024); “no difference detected” "
+    "does not mean that there is none.",
 )
 
 
 def write_report(
-    frame: pd.DataFrame, path: str | Path, *, title: str = "Long-context results", chance: Chance | None = None
+    frame: pd.DataFrame,
+    path: str | Path,
+    *,
+    title: str = "Long-context results",
+    chance: Chance | None = None,
+    reports: Sequence[Report] = (),
+    messages: Sequence[str] = (),
+    made: Settings = USUAL,
+    further: Mapping[str, pd.DataFrame] | None = None,
 ) -> None:
     """Write a self-contained HTML report.
 
@@ -69,169 +60,191 @@ def write_report(
         frame: result rows as ``load_results`` gives them.
         path: where to; appears whole or not at all.
         title: heading, plain text.
-        chance: chance rates by task, as in ``plots.curves``.
+        chance: chance rates by task, as in ``plots.curves``; simulated where left out, none for ``{}``.
+        reports: what reading the files found, as ``read_files`` gives it; without it only sources are listed.
+        messages: further sentences on reading them.
+        made: what curves are split by, the metric, the threshold and the clusters.
+        further: more tables, by their headings.
 
     Raises:
-        UserError: where the folder is missing.
+        UserError: where the folder is missing, or the file can't be written.
     """
-    from plotly.offline import get_plotlyjs
-
     file = Path(path)
     if not file.parent.is_dir():
         raise UserError(f"{file} can't be written: the folder {file.parent} does not exist")
-    table = analysis.curves(frame)
-    body = "\n".join(
-        [
-            _notices(analysis.notices(frame)),
-            "<h2>Degradation curves</h2>",
-            *(_figure(fig) for fig in _figures(table, chance)),
-            "<h2>One line per curve</h2>",
-            _table(_summary_rows(analysis.summary(frame))),
-            "<h2>Every point</h2>",
-            _table(_curve_rows(table)),
-            "<h2>Rank correlation between tasks</h2>",
-            _correlations(analysis.spearman(table)),
-            _sources(frame),
-            "<h2>How the numbers were made</h2><ul>",
-            *(f"<li>{escape(line)}</li>" for line in _METHOD),
-            "</ul>",
-        ]
+    html = report_html(
+        frame, title=title, chance=chance, reports=reports, messages=messages, made=made, further=further
     )
-    provenance = escape(str(table.attrs.get("provenance", "")))
-    page = _PAGE.format(title=escape(title), plotly=get_plotlyjs(), provenance=provenance, body=body)
-    _write_whole(file, page)
+    with replacing(file) as out:
+        out.write_bytes(html.encode())
 
 
-def _write_whole(path: Path, text: str) -> None:
-    with tempfile.NamedTemporaryFile(
-        "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-    ) as out:
-        try:
-            out.write(text)
-            out.close()
-            Path(out.name).chmod(0o644)
-            Path(out.name).replace(path)
-        except BaseException:
-            Path(out.name).unlink(missing_ok=True)
-            raise
+def report_html(
+    frame: pd.DataFrame,
+    *,
+    title: str = "Long-context results",
+    chance: Chance | None = None,
+    reports: Sequence[Report] = (),
+    messages: Sequence[str] = (),
+    made: Settings = USUAL,
+    further: Mapping[str, pd.DataFrame] | None = None,
+) -> str:
+    """The report as HTML; arguments as in ``write_report``."""
+    whole = analysis.joint(frame, split=made.split, metric=made.metric, cluster=made.cluster)
+    table = whole.table
+    unsplit = analysis.curves(frame, metric=made.metric) if made.split else table
+    rates = chance_rates(frame) if chance is None else chance
+    provenance = str(table.attrs.get("provenance") or analysis.provenance(frame))
+    derived = list(sections(frame, whole, made))
+    parts = [
+        ("read", "What was read", _read(frame, reports, messages)),
+        ("curves", "Degradation curves", "\n".join(page.figure(fig) for fig in _figures(table, rates))),
+        ("lines", "One line per curve", page.listing(_lines(frame, made))),
+        ("points", "Every point", page.listing([_point(r, made.split) for r in in_order(analysis.records(table))])),
+        *((s.name, s.title, page.paragraph(s.told) + page.listing(s.rows)) for s in derived),
+        ("correlations", "Rank correlation between tasks", correlations(unsplit, provenance)),
+        *((f"further{k}", head, page.listing(page.rows_of(t))) for k, (head, t) in enumerate((further or {}).items())),
+        ("abstention", "Abstention", _abstention(frame)),
+        ("sources", "Sources of published scores", _sources(frame)),
+        ("method", "How the numbers were made", page.bullets([*_METHOD, *_versions(frame, made)])),
+    ]
+    shown = [p for p in parts if p[2]]
+    body = [page.contents([(name, head) for name, head, _ in shown])]
+    body.append(page.notices(analysis.notices(frame)))
+    body += [page.heading(head, name) + html for name, head, html in shown]
+    return page.page(title, provenance, "\n".join(body))
 
 
-def _figures(table: pd.DataFrame, chance: Chance | None) -> list[go.Figure]:
+def _read(frame: pd.DataFrame, reports: Sequence[Report], messages: Sequence[str]) -> str:
+    if reports:
+        rows = [_file(r) for r in reports]
+        said = [f"{r.source}: {line}" for r in reports for line in (*r.messages, *r.refused)]
+        said += [f"{r.source}: {problem}" for r in reports for problem in r.problems[:20]]
+        rest = sum(r.problem_count - len(r.problems[:20]) for r in reports)
+        said += [f"and {rest:,} further problems"] if rest > 0 else []
+    else:
+        aggregate = frame["aggregate"].astype(bool)
+        counts = frame.assign(aggregate=aggregate).groupby("source", dropna=False)["aggregate"].agg(["size", "sum"])
+        rows = [{"source": s, "rows": int(n), "published averages": int(a)} for s, n, a in counts.itertuples()]
+        said = []
+    status = frame["status"].value_counts()
+    told = "Samples by status: " + ", ".join(f"{name} {n:,}" for name, n in status.items()) + "."
+    lines = list(dict.fromkeys([*said, *messages]))
+    problems = page.heading("Problems and remarks", level=3) + page.bullets(lines) if lines else ""
+    return page.listing(rows) + page.paragraph(told) + problems
+
+
+def _file(report: Report) -> dict[str, Any]:
+    return {
+        "source": report.source,
+        "format": report.title,
+        "level": report.level,
+        "rows read": report.rows_read,
+        "accepted": report.rows_accepted,
+        "rejected": report.rejected,
+        "repeated": report.duplicates,
+        "conflicts": report.conflicts,
+        "scores": "; ".join(report.scales) or "as they stand, 0 to 1",
+        "first": str(report.first)[:10] if report.first else None,
+        "last": str(report.last)[:10] if report.last else None,
+        "SHA-256": report.sha256,
+    }
+
+
+def _figures(table: pd.DataFrame, chance: Chance) -> list[Any]:
     """One figure of all panels where they are few, else one per task and variant."""
     shown = table[table["target_tokens"] > 0]
     if not len(shown):
         return []
     groups = [part for _, part in shown.groupby(["task", "variant"], dropna=False, sort=False)]
+    place = {name: k for k, name in enumerate(task_order([str(part["task"].iloc[0]) for part in groups]))}
+    groups.sort(key=lambda part: place[str(part["task"].iloc[0])])
     counts = [sum(1 for _ in analysis.each_series(part)) for part in groups]
     if len(groups) <= 6 and max(counts) <= _CROWDED:
         return [curves(shown, chance=chance)]
+    several = shown.groupby("task")["variant"].nunique(dropna=False)
     figures = []
     for part, count in zip(groups, counts, strict=True):
-        figures.append(curves(part, "family" if count > _CROWDED else "task", chance=chance, note=_caption(part)))
+        task, variant = str(part["task"].iloc[0]), part["variant"].iloc[0]
+        name = f"{task} · {'standard' if pd.isna(variant) else variant}" if several[task] > 1 else task
+        lines = {task: chance[name]} if name in chance else {k: v for k, v in chance.items() if k == task}
+        crowded = count > _CROWDED
+        view: View = "family" if crowded else "task"
+        figures.append(curves(part, view, chance=lines, note=task_title(name), columns=2 if crowded else None))
     return figures
 
 
-def _caption(part: pd.DataFrame) -> str:
-    variant = part["variant"].iloc[0]
-    return str(part["task"].iloc[0]) + ("" if pd.isna(variant) else f", {variant}")
-
-
-def _figure(fig: go.Figure) -> str:
-    html: str = fig.to_html(full_html=False, include_plotlyjs=False, include_mathjax=False, config=CONFIG)
-    return html
-
-
-def _notices(said: Sequence[str]) -> str:
-    return "".join(f'<p class="notice">{escape(line)}</p>' for line in said)
-
-
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f'<td class="number">{value:.3f}</td>' if value == value else '<td class="number">-</td>'
-    if value is None or value is pd.NA:
-        return "<td>-</td>"
-    if isinstance(value, int):
-        return f'<td class="number">{value:,}</td>'
-    return f"<td>{escape(str(value))}</td>"
-
-
-def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    if not rows:
-        return "<p>None.</p>"
-    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-    lines = ("<tr>" + "".join(_cell(v) for v in row.values()) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{"".join(lines)}</tbody></table></div>'
-
-
-def _named(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {n: None if row[n] is None or pd.isna(row[n]) else row[n] for n in ("task", "variant", "model")}
+def _lines(frame: pd.DataFrame, made: Settings) -> list[dict[str, Any]]:
+    """Everything measured of a curve at once; the mean over lengths depends on which were run."""
+    found = analysis.summary(
+        frame, split=made.split, metric=made.metric, threshold=made.threshold, cluster=made.cluster
+    )
+    return [
+        {
+            **named(r),
+            **{name: r[name] for name in made.split},
+            "lengths": lengths_text(r["lengths"]),
+            "measured": _measured(r),
+            "mean": r["mean"],
+            "95 % CI": interval(r),
+            "worst": r["worst"],
+            "AUC as tested": r["auc"],
+            "covers": r["auc_coverage"] if pd.isna(r["auc_reason"]) else r["auc_reason"],
+            "effective length": r["effective_text"],
+            "unparsed": r["unparsed_rate"],
+        }
+        for r in in_order(analysis.records(found))
+    ]
 
 
 def _measured(row: Mapping[str, Any]) -> str:
     return "unknown" if pd.isna(row["n_planned"]) else f"{row['n_measured']:,} of {row['n_planned']:,}"
 
 
-def _interval(row: Mapping[str, Any]) -> str | None:
-    return None if pd.isna(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}"
+def _point(row: dict[str, Any], split: Sequence[str]) -> dict[str, Any]:
+    return {
+        **named(row),
+        **{name: row[name] for name in split},
+        "tokens": int(row["target_tokens"]),
+        "mean": row["mean"],
+        "95 % CI": interval(row),
+        "by": row["method"],
+        "measured": _measured(row),
+        "worst": row["worst"],
+        "running mean": row["running_mean"],
+        "unparsed": row["unparsed_rate"],
+        "not ok": ", ".join(f"{k} {v:,}" for k, v in row["statuses"].items() if k != "ok") or None,
+        "source": row["source"],
+    }
 
 
-def _summary_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {
-            **_named(row),
-            "lengths": ", ".join(format_length(t) for t in row["lengths"]),
-            "measured": _measured(row),
-            "mean": row["mean"],
-            "95 % CI": _interval(row),
-            "worst": row["worst"],
-            "AUC": row["auc"] if row["auc"] is not None else float("nan"),
-            "AUC covers": row["auc_reason"] or row["auc_coverage"],
-            "effective length": row["effective_text"],
-        }
-        for row in analysis.records(table)
-    ]
-
-
-def _curve_rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [
-        {
-            **_named(row),
-            "tokens": int(row["target_tokens"]),
-            "mean": row["mean"],
-            "95 % CI": _interval(row),
-            "method": row["method"],
-            "measured": _measured(row),
-            "worst": row["worst"],
-            "running mean": row["running_mean"],
-            "unparsed": row["unparsed_rate"],
-            "not ok": ", ".join(f"{k} {v:,}" for k, v in row["statuses"].items() if k != "ok"),
-        }
-        for row in analysis.records(table)
-    ]
-
-
-def _correlations(table: pd.DataFrame) -> str:
-    known = table[table["rho"].notna()]
-    rows = [
-        {
-            "task": row["task_a"],
-            "and": row["task_b"],
-            "rho": row["rho"],
-            "models": int(row["n"]),
-            "95 % CI": _interval(row),
-            "p": row["p"],
-            "lengths": ", ".join(format_length(t) for t in sorted({*row["lengths_a"], *row["lengths_b"]})),
-        }
-        for row in analysis.records(known)
-    ]
-    left = len(table) - len(known)
-    few = f"<p>{left} pairs of tasks have too few models in common, or equal scores throughout.</p>" if left else ""
-    return (_table(rows) if rows else "<p>No two tasks share enough models.</p>") + few
+def _abstention(frame: pd.DataFrame) -> str:
+    halves = analysis.abstention(frame)
+    if halves.empty:
+        return ""
+    both = pd.concat([halves, analysis.constant_baselines(frame).rename(columns={"baseline": "model"})])
+    names = {"accuracy_absent": "absent", "accuracy_present": "present", "balanced_mean": "balanced mean",
+             "precision": "precision", "recall": "recall", "false_abstention_rate": "false abstention"}  # fmt: skip
+    rows = [{**named(r), "mean": r["mean"], **{new: r[old] for old, new in names.items()}} for r in page.rows_of(both)]
+    return page.listing(rows)
 
 
 def _sources(frame: pd.DataFrame) -> str:
     if "source_title" not in frame or not frame["source_title"].notna().any():
         return ""
     columns = [c for c in ("source_title", "source_kind", "source_url", "caveat") if c in frame]
-    given = frame.loc[frame["source_title"].notna(), ["task", *columns]].drop_duplicates()
-    return "<h2>Sources of published figures</h2>" + _table(analysis.records(given))
+    given = frame.loc[frame["source_title"].notna(), ["task", "variant", *columns]]
+    listed = given.groupby(list(given.columns), dropna=False, sort=False).size().reset_index(name="scores")
+    return page.listing(page.rows_of(listed.rename(columns=lambda c: c.removeprefix("source_"))))
+
+
+def _versions(frame: pd.DataFrame, made: Settings) -> list[str]:
+    said = [f"This report: michelangelo {michelangelo.__version__}, Python {platform.python_version()}."]
+    said.append(f"Metric: {made.metric}. Threshold of the effective length: {made.limit}.")
+    if made.cluster:
+        said.append(f"Errors are clustered by {made.cluster}.")
+    for name, told in (("task_version", "Task versions"), ("scorer_version", "Scorer versions")):
+        if name in frame and frame[name].notna().any():
+            pairs = frame.loc[frame[name].notna(), ["task", name]].drop_duplicates().sort_values(["task", name])
+            said.append(f"{told}: " + ", ".join(f"{t} {v}" for t, v in pairs.itertuples(index=False)) + ".")
+    return said

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from michelangelo.results.converting import Conversion, convert
     from michelangelo.results.given import Given, NeedsError
     from michelangelo.results.loading import (
+        NoRowError,
         combine,
         load_results,
         read_bytes,
@@ -29,6 +30,7 @@ _LAZY = {
     "convert": "converting",
     "Given": "given",
     "NeedsError": "given",
+    "NoRowError": "loading",
     "Loaded": "report",
     "Report": "report",
     "Proposal": "mapping",
@@ -56,6 +58,7 @@ __all__ = [
     "Given",
     "Loaded",
     "NeedsError",
+    "NoRowError",
     "Problem",
     "Proposal",
     "Report",

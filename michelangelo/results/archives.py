@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 
 from michelangelo.errors import DataError
 from michelangelo.results import files
-from michelangelo.results.look import ZIP
+from michelangelo.results.look import SPREADSHEET, ZIP
 
 MAX_MEMBERS = 20_000
 """Most files an archive or a folder may have."""
@@ -121,7 +121,7 @@ def _unpack(
     except NotImplementedError:
         raise DataError(f"{name} is packed with a method that is not read; pack it again as an ordinary zip") from None
     except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, *files.CutOff) as error:
-        raise DataError(f"{name} is cut off, damaged, or holds a name that can't be used ({error})") from None
+        raise DataError(f"{name} is cut off or damaged, or holds a name that can't be used ({error})") from None
 
 
 def _keep(member: Member, name: str, into: Path, budget: _Budget, contents: Contents, depth: int) -> None:
@@ -141,9 +141,11 @@ def is_one_file(path: Path) -> bool:
     from michelangelo.results.look import look_at
 
     try:
-        look = look_at(path)
-        return look.kind != "zip" or format_of(look) is not None
-    except DataError:
+        with zipfile.ZipFile(path) as archive:
+            if SPREADSHEET in archive.namelist():
+                return True
+        return format_of(look_at(path)) is not None
+    except (DataError, zipfile.BadZipFile):
         return False
 
 

@@ -39,7 +39,8 @@ class Given:
         task: the task, where the file names none.
         tokens: the nominal length in tokens, where the file has none.
         scale: what scores are divided by, where the format has no scale of its own.
-        columns: of a table without our column names: the field each column stands for, see ``schema.FIELDS``.
+        columns: of a table without our column names: the field each column stands for, see ``schema.FIELDS``; ``""``
+            where it stands for none.
         tasks: other names for tasks.
         level: whether a table's rows are samples or averages of samples.
     """
@@ -59,14 +60,17 @@ class NeedsError(DataError):
     Attributes:
         fields: what is missing, of ``NEEDED``, ``"score"`` (which column) and ``"scale"``.
         proposal: of a table without our column names, what its columns are taken for.
+        why: what else is to be said of it.
+        statement: what is missing, without the command's options.
     """
 
     def __init__(self, name: str, fields: tuple[str, ...], proposal: Proposal | None = None, why: str = "") -> None:
         words = {"target_tokens": "length", "scale": "scale of its scores", "score": "column of scores"}
         missing = _listed([words.get(f, f) for f in fields])
         ways = "; ".join(_OPTIONS[f] for f in fields)
-        super().__init__(f"{name} does not say its {missing}{why}; give {ways}")
-        self.name, self.fields, self.proposal = name, fields, proposal
+        self.statement = f"{name} does not say its {missing}{why}"
+        super().__init__(f"{self.statement}; give {ways}")
+        self.name, self.fields, self.proposal, self.why = name, fields, proposal, why
 
 
 def _listed(words: list[str]) -> str:

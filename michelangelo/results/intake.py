@@ -143,9 +143,8 @@ class Intake:
                     yield member
 
     def _read(self, member: Member) -> Iterator[_Pending]:
-        weak = False
+        weak, short = False, PurePosixPath(member.name).name
         try:
-            short = PurePosixPath(member.name).name
             key, look = recognise(member.path, member.name, shown=short if self.batch.lone else member.name)
             weak = weakness(formats()[key]) > 0
             found = FileFound(member.name, key, title_of(key))
@@ -165,14 +164,14 @@ class Intake:
             self.passed += 1
         except NeedsError as error:
             if self.batch.lone:
-                raise
+                raise NeedsError(short, error.fields, error.proposal, error.why) from None
             if error.proposal is not None and not error.proposal.likely:
                 self.passed += 1
             else:
                 self.needs.append(error)
         except DataError as error:
-            if self.batch.lone:
-                raise
+            if self.batch.lone:  # people know it by its name, not by the path that formats go by
+                raise DataError(str(error).replace(member.name, short)) from error
             if weak:
                 self.passed += 1
             else:

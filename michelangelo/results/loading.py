@@ -14,13 +14,14 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError, MichelangeloError, UserError
-from michelangelo.results.columns import TEXT, missing
 from michelangelo.results.files import sha256_of
 from michelangelo.results.gathering import Batch, gather, is_archive, lone
 from michelangelo.results.given import Given, NeedsError
 from michelangelo.results.intake import Intake
 from michelangelo.results.repetition import drop_duplicates, repetitions
 from michelangelo.results.report import Facts, Loaded, Report, report_of
+from michelangelo.results.schema import Problem
+from michelangelo.results.stacking import Stack
 from michelangelo.results.tidying import tidy
 from michelangelo.results.unfinished import Owing
 
@@ -42,12 +43,12 @@ def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True
     """
     intake, facts = Intake(batch, given or Given(), details), Facts()
     owing = Owing({member.name: member.path for member in batch.members})
-    frames = []
+    stack = Stack()
     for part in intake.parts():
         facts.take(part.frame)
         owing.take(part.frame, part.names)
-        frames.append(part.frame)
-    frame = _stacked(frames)
+        stack.push(part.frame)
+    frame = stack.frame()
     if frame is None or not len(frame):
         raise nothing_usable(intake)
     found = repetitions(frame)
@@ -58,30 +59,6 @@ def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True
         frame = pd.concat([frame, owed], ignore_index=True)
     more = unfinished(len(frame) - accepted, accepted)
     return Loaded(frame, report_of(intake, accepted, found, facts, digest_of(batch, intake), more))
-
-
-def _stacked(frames: list[pd.DataFrame]) -> pd.DataFrame | None:
-    """The frames one below the other; column by column, so that never all of them are there twice."""
-    if len(frames) < 2:
-        return frames[0] if frames else None
-    names = list(dict.fromkeys(name for frame in frames for name in frame.columns))
-    columns = {}
-    for name in names:
-        pieces = [f.pop(name) if name in f else missing("text", len(f)) for f in frames]
-        columns[name] = _compact(pd.concat(pieces, ignore_index=True))
-    return pd.DataFrame(columns, copy=False)
-
-
-def _compact(column: pd.Series[Any]) -> pd.Series[Any]:
-    """The column in one piece, where it is text: pieces keep the room they once grew into."""
-    import pyarrow as pa
-
-    if not isinstance(column.dtype, pd.StringDtype):
-        return column
-    whole = pa.array(column)
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.combine_chunks()
-    return pd.Series(pd.array(whole, dtype=TEXT))
 
 
 def owed_frame(rows: list[dict[str, Any]], source: str) -> pd.DataFrame | None:
@@ -99,13 +76,25 @@ def unfinished(owed: int, there: int) -> list[str]:
     ]
 
 
+class NoRowError(DataError):
+    """A file of a known format without a row that can be taken.
+
+    Attributes:
+        problems: what is wrong with its rows.
+    """
+
+    def __init__(self, message: str, problems: Sequence[Problem] = ()) -> None:
+        super().__init__(message)
+        self.problems = tuple(problems)
+
+
 def nothing_usable(intake: Intake) -> DataError:
     """Why a batch yields no row."""
     name = intake.batch.name
     if intake.problems:
-        return DataError(f"{_shown(intake.batch)} has no usable row: {intake.problems[0]}")
+        return NoRowError(f"{_shown(intake.batch)} has no usable row: {intake.problems[0]}", intake.problems)
     if intake.files and not intake.needs:
-        return DataError(f"{_shown(intake.batch)} has no usable row")
+        return NoRowError(f"{_shown(intake.batch)} has no usable row")
     if intake.needs:
         fields = tuple(dict.fromkeys(f for need in intake.needs for f in need.fields))
         proposal = next((need.proposal for need in intake.needs if need.proposal is not None), None)

@@ -17,6 +17,9 @@ from michelangelo.results.files import PARQUET, head_of, is_packed, open_text
 Kind = Literal["object", "array", "lines", "table", "parquet", "xlsx", "zip", "text"]
 
 ZIP = b"PK\x03\x04"
+SPREADSHEET = "[Content_Types].xml"
+"""The member that every spreadsheet has."""
+
 SEPARATORS = ",;\t|"
 
 MAX_VALUE = 256 * 1024**2
@@ -101,7 +104,7 @@ def _look_at_zip(path: Path, name: str, head: bytes) -> Look:
             members = tuple(archive.namelist())
     except (zipfile.BadZipFile, OSError):
         raise DataError(f"{name} starts like a zip but is cut off or damaged") from None
-    if "[Content_Types].xml" in members:
+    if SPREADSHEET in members:
         from michelangelo.results.spreadsheets import header
 
         return Look(path, name, "xlsx", head, columns=header(path, name), members=members)

@@ -14,7 +14,7 @@ from michelangelo.errors import DataError
 from michelangelo.results.cells import parts
 from michelangelo.results.given import Given, Level
 from michelangelo.results.look import Look
-from michelangelo.results.values import lengths_of, numbers_of, parse_tokens, says_percent
+from michelangelo.results.values import is_missing, lengths_of, numbers_of, parse_tokens, says_percent
 
 SAMPLE_ROWS = 1000
 """How many rows decide what columns stand for."""
@@ -85,7 +85,7 @@ ONE_SAMPLE = ("instance_id", "response", "repeat", "seed", "extracted")
 """Fields that only a table of samples has."""
 
 _LONG = ("response", "answer", "extracted", "error")
-_SURE_SCORES = 3
+_LOOKED_AT, _MOST = 200, 0.5
 
 
 @dataclass(frozen=True)
@@ -184,14 +184,14 @@ def propose_for(cells: pd.DataFrame, name: str, given: Given) -> Proposal:
         scale,
         question,
         given.level or _level(cells, columns),
-        _preview(cells, columns),
+        _preview(cells, columns, {column for rivals in unsure.values() for column in rivals}),
         likely,
     )
 
 
 def _by_names(cells: pd.DataFrame, said: dict[str, str]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """The field each column's name speaks for, and fields that several columns speak for alike."""
-    columns = dict(said)
+    columns = {column: field_name for column, field_name in said.items() if field_name}
     unsure: dict[str, tuple[str, ...]] = {}
     open_columns = [str(c) for c in cells.columns if str(c) not in said]
     for field_name, names in SYNONYMS.items():
@@ -222,13 +222,16 @@ def _rival(field_name: str, rank: int, best: int) -> bool:
 
 def _fits(field_name: str, column: pd.Series[Any]) -> bool:
     """Whether the cells could hold what the name says."""
-    filled = column.dropna()
+    cells = column.dropna().head(_LOOKED_AT)
+    filled = cells[[not is_missing(cell) for cell in cells]]
+    if not len(filled):
+        return True
     if field_name == "score":
-        return bool(len(filled) == 0 or numbers_of(filled.head(200), truth=True).notna().mean() > 0.5)
+        return bool(numbers_of(filled, truth=True).notna().mean() > _MOST)
     if field_name in ("target_tokens", "context_tokens"):
-        return bool(len(filled) == 0 or lengths_of(filled.head(200)).notna().mean() > 0.5)
+        return bool(lengths_of(filled).notna().mean() > _MOST)
     if field_name in ("depth", "n", "latency_s", "cost_usd", "repeat", "seed", "complexity"):
-        return bool(len(filled) == 0 or numbers_of(filled.head(200)).notna().mean() > 0.5)
+        return bool(numbers_of(filled).notna().mean() > _MOST)
     return True
 
 
@@ -273,8 +276,8 @@ def _level(cells: pd.DataFrame, columns: Mapping[str, str]) -> Level:
     return "averages" if once and len(cells) > 1 else "samples"
 
 
-def _preview(cells: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:
-    shown = [c for c in cells.columns if columns.get(str(c), "") not in ("", *_LONG)]
+def _preview(cells: pd.DataFrame, columns: Mapping[str, str], rivals: set[str]) -> pd.DataFrame:
+    shown = [c for c in cells.columns if c in rivals or columns.get(str(c), "") not in ("", *_LONG)]
     return cells[shown].head(PREVIEW_ROWS).map(lambda v: str(v)[:60] if isinstance(v, (str, list, dict)) else v)
 
 

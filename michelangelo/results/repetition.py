@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,7 @@ _AVERAGE_KEY = (
 )
 _CELL = ("model", "task", "variant", "target_tokens")
 _SAME = 1e-9
+_AT_ONCE = 100_000
 _HASH_KEYS = ("michelangelo-key", "results-identity")  # 16 characters each, as the hash wants
 
 
@@ -208,7 +210,32 @@ def find_repetitions(keys: Keys) -> Repetitions:
 
 def repetitions(frame: pd.DataFrame) -> Repetitions:
     """``find_repetitions`` of a tidy frame."""
-    return find_repetitions(keys_of(frame))
+    if not frame["aggregate"].any() and not _may_repeat(frame):
+        none = np.zeros(len(frame), dtype=bool)
+        return Repetitions(none, none, none)
+    return find_repetitions(joined([keys_of(frame.iloc[places]) for places in _slices(len(frame))]))
+
+
+def _slices(size: int) -> list[slice]:
+    """Pieces of a frame that are hashed one by one, because hashing takes much room for a moment."""
+    return [slice(start, start + _AT_ONCE) for start in range(0, max(1, size), _AT_ONCE)]
+
+
+def _may_repeat(frame: pd.DataFrame) -> bool:
+    """Whether any two samples could be one answer: a quick look, that of most files says no."""
+    known = frame["instance_id"].notna()
+    rows = frame if known.all() else frame[known]
+    telling = [name for name in _SAMPLE_KEY if _varies(rows[name].head(1000)) or _varies(rows[name])]
+    if not telling:
+        return len(rows) > 1
+    hashes = np.concatenate(
+        [_hashed(rows.iloc[places], telling, _HASH_KEYS[:1])[:, 0] for places in _slices(len(rows))]
+    )
+    return bool(pd.Series(hashes).duplicated().any())
+
+
+def _varies(column: pd.Series[Any]) -> bool:
+    return column.nunique(dropna=False) > 1
 
 
 def drop_duplicates(frame: pd.DataFrame) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from michelangelo.results.given import NeedsError
+from michelangelo.results.given import Given, NeedsError
 from michelangelo.results.intake import FileFound, Intake
 from michelangelo.results.repetition import Repetitions
 from michelangelo.results.schema import Problem
@@ -36,6 +36,7 @@ class Report:
         passed: files that hold no results.
         refused: why files of a folder or archive could not be read, a sentence each.
         needs: what files of a folder or archive leave out.
+        said: what the user said of it, as text; with ``sha256`` it decides what the rows are.
     """
 
     format: str
@@ -56,6 +57,7 @@ class Report:
     passed: int = 0
     refused: tuple[str, ...] = ()
     needs: tuple[NeedsError, ...] = field(default=(), compare=False)
+    said: str = ""
 
     @property
     def rejected(self) -> int:
@@ -172,6 +174,7 @@ def report_of(
         passed=intake.passed,
         refused=tuple(intake.refused),
         needs=tuple(intake.needs),
+        said="" if intake.given == Given() else repr(intake.given),
     )
 
 

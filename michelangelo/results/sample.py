@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PAPER = "spearman_paper.csv"
+_PERPLEXITY = "perplexity"
 _ENDINGS = (".csv", ".jsonl", ".jsonl.gz", ".parquet")
 
 
@@ -33,8 +34,17 @@ def sample_result_files() -> list[Path]:
     Raises:
         UserError: where they are missing.
     """
-    files = sorted(p for p in sample_folder().iterdir() if p.name.endswith(_ENDINGS) and p.name != _PAPER)
-    return files
+    others = (_PAPER, *(p.name for p in sample_perplexity_files()))
+    return sorted(p for p in sample_folder().iterdir() if p.name.endswith(_ENDINGS) and p.name not in others)
+
+
+def sample_perplexity_files() -> list[Path]:
+    """The sample files of perplexity rows, by name; see ``results.perplexity``.
+
+    Raises:
+        UserError: where the sample results are missing.
+    """
+    return sorted(p for p in sample_folder().iterdir() if _PERPLEXITY in p.name and p.name.endswith(".jsonl"))
 
 
 def paper_correlations() -> pd.DataFrame:

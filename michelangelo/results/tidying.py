@@ -28,6 +28,9 @@ from michelangelo.results.schema import (
 KEPT_PROBLEMS = 1000
 """How many problems are listed one by one; all are counted."""
 
+PERCENTAGE = "a score lies between 0 and 1; is this a percentage? Divide by 100"
+"""What is said of a score above 1 and up to 100."""
+
 _EXPECTED = {"whole": "a whole number", "number": "a number", "truth": "true or false", "json": "an object or a list"}
 _SLACK = 1e-9
 
@@ -165,7 +168,7 @@ def _score_remedy(cell: Any) -> str:
     except (TypeError, ValueError):
         return "a score is a number from 0 to 1, or nothing"
     if 1 < value <= 100:
-        return "a score lies between 0 and 1; is this a percentage? Divide by 100"
+        return PERCENTAGE
     return "a score lies between 0 and 1"
 
 

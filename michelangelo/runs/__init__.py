@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 from michelangelo.runs.estimate import Estimate, EstimateRow, estimate
 from michelangelo.runs.launch import start, stop
 from michelangelo.runs.plan import Plan, assign_params
-from michelangelo.runs.progress import CellProgress, Progress, RunInfo, list_runs, progress
+from michelangelo.runs.preflight import Preflight, Probe, preflight
+from michelangelo.runs.progress import CellProgress, MeanScore, Progress, RunInfo, list_runs, progress
 from michelangelo.runs.rescore import Rescored, rescore
 from michelangelo.runs.retry import reopen_failed
 from michelangelo.runs.store import RunFolder, create, runs_root
+from michelangelo.runs.waits import Wait
 
 if TYPE_CHECKING:
     from michelangelo.runs.worker import work
@@ -19,15 +21,20 @@ __all__ = [
     "CellProgress",
     "Estimate",
     "EstimateRow",
+    "MeanScore",
     "Plan",
+    "Preflight",
+    "Probe",
     "Progress",
     "Rescored",
     "RunFolder",
     "RunInfo",
+    "Wait",
     "assign_params",
     "create",
     "estimate",
     "list_runs",
+    "preflight",
     "progress",
     "reopen_failed",
     "rescore",

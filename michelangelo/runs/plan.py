@@ -15,9 +15,13 @@ from michelangelo.lsq.lengths import LONGEST, format_length
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models.registry import open_model
+from michelangelo.runs.limits import check_limits, require_parties
 
-FREE_TO_CHANGE = ("concurrency", "timeout_s", "budget_usd")
+FREE_TO_CHANGE = ("concurrency", "timeout_s", "budget_usd", "limits")
 """Fields that may differ when a run is resumed: they change how questions are asked, not which."""
+
+FREE_TO_GROW = ("models", "tasks", "lengths", "count", "repeats")
+"""Fields that may grow when a run is resumed: only the questions that are new are asked."""
 
 _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "count": (int, 1, 100_000),
@@ -68,10 +72,12 @@ class Plan:
         repeats: how often each question is asked.
         params: parameters that are set, by task; the rest takes the task's defaults.
         tokenizer: the counter of target lengths.
-        concurrency: most requests in flight.
+        concurrency: most requests in flight at each provider, where ``limits`` doesn't say.
+        limits: by provider or model: ``concurrency``, ``requests_per_minute``, ``tokens_per_minute``.
         max_output_tokens: output limit; ``None``: 1.2 times the reference's length plus 64, at least 256 tokens.
-        timeout_s: seconds per request; ``None``: 300 plus one per 250 tokens of context.
-        budget_usd: dollars after which no further request is made; ``None``: no limit.
+        timeout_s: seconds per attempt; ``None``: 300 and more for long prompts and outputs, see ``policy.timeout_s``.
+        budget_usd: dollars that are never exceeded, requests in flight counted with the most they can cost; ``None``:
+            no limit.
         tags: free labels, written into every row.
 
     Raises:
@@ -91,6 +97,7 @@ class Plan:
     timeout_s: float | None = None
     budget_usd: float | None = None
     tags: Mapping[str, str] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for name in ("models", "tasks", "lengths"):
@@ -122,6 +129,11 @@ class Plan:
             for model in self.models:
                 yield Key(model, *cell, repeat)
 
+    def keys_of(self, model: str, cell: Cell) -> Iterator[Key]:
+        """One model's questions about one haystack."""
+        for repeat in range(self.repeats):
+            yield Key(model, *cell, repeat)
+
     def questions(self) -> Iterator[Key]:
         """All questions in the order they are asked."""
         for cell in self.cells():
@@ -131,7 +143,9 @@ class Plan:
         """The plan as TOML; what is ``None`` is left out."""
         values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
         plain = {k: v for k, v in values.items() if v is not None and not isinstance(v, Mapping)}
-        tables = {"tags": self.tags} | {f"params.{_key(task)}": v for task, v in self.params.items()}
+        tables: dict[str, Mapping[str, Any]] = {"tags": self.tags}
+        tables |= {f"params.{_key(task)}": values for task, values in self.params.items()}
+        tables |= {f"limits.{_key(whom)}": values for whom, values in self.limits.items()}
         lines = [f"{name} = {_value(value)}" for name, value in plain.items()]
         for title, table in tables.items():
             if table:
@@ -169,6 +183,7 @@ class Plan:
         """
         get_tokenizer(self.tokenizer)
         models = tuple(dict.fromkeys(open_model(name).name for name in self.models))
+        require_parties(self.limits, models)
         for name in self.params:
             if name not in self.tasks:
                 raise UserError(f"params: {name} is not among the tasks {', '.join(self.tasks)}")
@@ -207,12 +222,21 @@ def assign_params(tasks: Iterable[str], settings: Mapping[str, str]) -> dict[str
 
 
 def difference(old: Plan, new: Plan) -> str | None:
-    """The first field in which two plans ask different questions, as a sentence, or ``None``."""
+    """The first field that keeps a new plan from continuing an old one, as a sentence, or ``None``.
+
+    A new plan may ask more: see ``FREE_TO_GROW``; and in another way: see ``FREE_TO_CHANGE``.
+    """
     for f in dataclasses.fields(Plan):
         a, b = getattr(old, f.name), getattr(new, f.name)
-        if a != b and f.name not in FREE_TO_CHANGE:
+        if f.name == "params":
+            b = {task: values for task, values in b.items() if task in old.tasks}
+        if a != b and f.name not in FREE_TO_CHANGE and not (f.name in FREE_TO_GROW and _grows(a, b)):
             return f"{f.name} is {_show(a)} there and {_show(b)} here"
     return None
+
+
+def _grows(old: Any, new: Any) -> bool:
+    return set(old) <= set(new) if isinstance(old, tuple) else bool(old <= new)
 
 
 def _show(value: Any) -> str:
@@ -247,6 +271,7 @@ def _check_tables(plan: Plan) -> None:
         isinstance(k, str) and isinstance(v, str) for k, v in plan.tags.items()
     ):
         raise UserError(f"tags: {plan.tags!r} is not a table of texts by name")
+    check_limits(plan.limits)
 
 
 def _key(name: str) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from michelangelo.errors import MichelangeloError
 from michelangelo.runs.plan import Plan
+from michelangelo.runs.spending import read_spending
 from michelangelo.runs.store import RunFolder, runs_root
 from michelangelo.runs.tally import Tally, TallyCache
+from michelangelo.runs.waits import Wait, from_state
 
 QUEUED_FOR_S = 30.0
 """A started worker that hasn't reported after that long, seconds, counts as interrupted."""
@@ -39,6 +41,27 @@ class CellProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class MeanScore:
+    """One model on one task at one length.
+
+    Attributes:
+        model: full name.
+        task: registered name.
+        tokens: target length.
+        mean: mean score, 0 to 1, of the questions that have one; ``None`` where none has.
+        n_measured: how many have one.
+        n_planned: questions.
+    """
+
+    model: str
+    task: str
+    tokens: int
+    mean: float | None
+    n_measured: int
+    n_planned: int
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """Where a run stands.
 
@@ -52,10 +75,13 @@ class Progress:
         planned: questions.
         failed: finished questions without a score, by status.
         in_flight: requests under way.
+        waits: what requests wait for: a busy provider, an allowance per minute, a pause before another attempt.
         cells: per length and task, short lengths first.
         newest: the last rows, newest first, ten at most.
-        spent_usd: dollars spent as far as known, or ``None`` where no row's cost is known.
+        spent_usd: dollars spent as far as known, requests of unknown cost counted with the most they can have cost
+            where their price is known; ``None`` where no cost is known.
         budget_usd: dollars that may be spent, or ``None``.
+        means: mean score per model, task and length, short lengths first.
         eta_s: seconds left, by the tokens still to be sent, or ``None`` where there is no telling.
     """
 
@@ -72,6 +98,8 @@ class Progress:
     spent_usd: float | None
     budget_usd: float | None
     eta_s: float | None
+    waits: tuple[Wait, ...] = ()
+    means: tuple[MeanScore, ...] = field(default=(), repr=False)
 
     @property
     def active(self) -> bool:
@@ -117,10 +145,28 @@ def summarise(run: RunFolder, plan: Plan, run_id: str, tally: Tally, state: Mapp
         in_flight=int(state.get("in_flight", 0)) if active else 0,
         cells=cells,
         newest=tuple(tally.newest),
-        spent_usd=None if tally.done == tally.unpriced else tally.spent_usd,
+        spent_usd=_spent(run, tally, state if active else {}),
         budget_usd=plan.budget_usd,
         eta_s=_eta(plan, tally, state) if name == "running" else None,
+        waits=from_state(state) if active else (),
+        means=tuple(_means(plan, tally)),
     )
+
+
+def _means(plan: Plan, tally: Tally) -> Iterator[MeanScore]:
+    for tokens in sorted(plan.lengths):
+        for task in plan.tasks:
+            for model in plan.models:
+                n, total = tally.scores.get((model, task, tokens), (0, 0.0))
+                yield MeanScore(model, task, tokens, total / n if n else None, n, plan.count * plan.repeats)
+
+
+def _spent(run: RunFolder, tally: Tally, state: Mapping[str, Any]) -> float | None:
+    if state.get("spent_usd"):
+        return float(state["spent_usd"])
+    if run.spending.exists():
+        return read_spending(run.spending)
+    return None if tally.done == tally.unpriced else tally.spent_usd
 
 
 def _state(run: RunFolder, plan: Plan, tally: Tally, state: Mapping[str, Any]) -> tuple[str, str]:
@@ -129,6 +175,8 @@ def _state(run: RunFolder, plan: Plan, tally: Tally, state: Mapping[str, Any]) -
         return "queued", NOT_STARTED
     if name == "queued" and time.time() - float(state["heartbeat"]) < QUEUED_FOR_S:
         return name, message
+    if name == "completed" and tally.done < plan.planned:
+        return "stopped", f"the plan has grown; {plan.planned - tally.done:,} questions are new"
     if name not in ("queued", "running", "stopping"):
         return name, message
     if run.live:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from michelangelo.lsq.files import replacing
 from michelangelo.runs.rescore import read_rows
@@ -17,7 +19,10 @@ RETRYABLE = (
     "quota_exhausted",
     "timeout",
 )
-"""Statuses that may go away by themselves or by a new key; refusals, filters and lengths are answers of their own."""
+"""Statuses that may go away by themselves or by a new key; refusals, filters and lengths are answers of their own.
+
+A length that was never sent, because it doesn't fit the window as far as known, may be tried again, too.
+"""
 
 
 def reopen_failed(folder: str | Path, statuses: tuple[str, ...] = RETRYABLE) -> int:
@@ -35,7 +40,7 @@ def reopen_failed(folder: str | Path, statuses: tuple[str, ...] = RETRYABLE) -> 
     with run.locked():
         if not run.results.exists():
             return 0
-        failed = [row for row in read_rows(run.results) if row["status"] in statuses]
+        failed = [row for row in read_rows(run.results) if _open_again(row, statuses)]
         if not failed:
             return 0
         # First the copy, then the removal: a kill in between leaves a failed row twice, never not at all.
@@ -44,6 +49,11 @@ def reopen_failed(folder: str | Path, statuses: tuple[str, ...] = RETRYABLE) -> 
             file.write(old.read_bytes() if old.exists() else b"")
             file.writelines(encode_row(row) for row in failed)
         with replacing(run.results) as temporary, temporary.open("wb") as file:
-            file.writelines(encode_row(row) for row in read_rows(run.results) if row["status"] not in statuses)
+            file.writelines(encode_row(row) for row in read_rows(run.results) if not _open_again(row, statuses))
         run.write_state(state="stopped", message="")
     return len(failed)
+
+
+def _open_again(row: Mapping[str, Any], statuses: tuple[str, ...]) -> bool:
+    never_sent = row["status"] == "context_overflow" and row.get("attempts") == 0
+    return row["status"] in statuses or never_sent

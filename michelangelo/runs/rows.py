@@ -25,7 +25,7 @@ def result_row(
     completion: Completion,
     outcome: Outcome,
     started_at: datetime,
-    latency_s: float,
+    latency_s: float | None,
     tags: Mapping[str, str],
 ) -> dict[str, Any]:
     """The row of one model, instance and repeat; JSON values only."""
@@ -50,10 +50,11 @@ def result_row(
         "completion_tokens": completion.completion_tokens,
         "reasoning_tokens": completion.reasoning_tokens,
         "response": completion.text,
+        **({"reasoning": completion.reasoning} if completion.reasoning else {}),
         **score_fields(outcome),
         "answer": instance.answer,
         "finish_reason": completion.finish_reason,
-        "latency_s": round(latency_s, 4),
+        "latency_s": None if latency_s is None else round(latency_s, 4),
         "cost_usd": completion.cost_usd,
         "started_at": started_at.isoformat(timespec="milliseconds"),
         "attempts": completion.attempts,

@@ -1,8 +1,9 @@
 """A run's folder: plan, rows, state, stop mark and lock. It survives ``kill -9`` at any byte.
 
-- ``plan.toml``: what is asked; never changes but for how it is asked (concurrency, timeout, budget).
+- ``plan.toml``: what is asked; changes only by growing, and in how it is asked (concurrency, limits, timeout, budget).
 - ``run.json``: id, time of creation, versions.
 - ``results.jsonl``: one row per finished question, appended with one write each; never rewritten while asking.
+- ``spending.jsonl``: what requests cost, or can have cost; appended.
 - ``state.json``: where the worker stands, replaced whole at most twice a second; a hint, nothing depends on it.
 - ``stop``: a mark; the worker ends when it appears.
 - ``lock``: held by the one process that works on the run.
@@ -45,11 +46,14 @@ class RunFolder:
     Attributes:
         path: the folder.
         results: its row file.
+        spending: what its requests cost.
+        log: what a detached worker printed.
     """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.results = self.path / "results.jsonl"
+        self.spending = self.path / "spending.jsonl"
         self.log = self.path / "worker.log"
         self._plan, self._info, self._state = (self.path / n for n in ("plan.toml", "run.json", "state.json"))
         self._stop, self._lock = self.path / "stop", self.path / "lock"
@@ -157,7 +161,7 @@ class RunFolder:
 
 
 def create(plan: Plan, folder: str | Path | None = None) -> RunFolder:
-    """Make a run's folder, or find the one that holds this plan already, so that it can be resumed.
+    """Make a run's folder, or find the one that holds this plan or a part of it already, so that it can be resumed.
 
     Everything is checked before anything is written: models, tasks, parameters, lengths.
 
@@ -196,9 +200,13 @@ def _reopen(found: RunFolder, plan: Plan) -> None:
     if differs:
         raise UserError(f"{found.path} holds a run with another plan: {differs}; choose another folder")
     require_same_versions(found, plan)
-    if old != plan:
-        with found.locked():
-            found.write_plan(plan)
+    if old == plan:
+        return
+    with found.locked():
+        info = found.info()
+        versions = {name: get_task(name).version for name in plan.tasks}
+        found.write_info({**info, "versions": {**versions, **info.get("versions", {})}})
+        found.write_plan(plan)
 
 
 def require_same_versions(folder: RunFolder, plan: Plan) -> None:

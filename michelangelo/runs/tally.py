@@ -13,6 +13,7 @@ from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.runs.plan import Key
+from michelangelo.scoring.sent import SHORT_CALL
 
 SCORED = ("ok", "unparsed")
 """Statuses that carry a score."""
@@ -35,6 +36,10 @@ class Tally:
         newest: the last rows, newest first.
         spent_usd: sum of the known costs.
         unpriced: final rows whose cost is unknown.
+        scores: number of scores and their sum by (model, task, target length).
+        reported: by model, (counted, reported) tokens of the prompts where their ratio is the smallest and the largest;
+            the smallest only of prompts too short to be cut.
+        answered_unpriced: models with an answer whose cost is unknown.
     """
 
     finished: set[Key] = field(default_factory=set)
@@ -44,6 +49,9 @@ class Tally:
     newest: deque[Mapping[str, Any]] = field(default_factory=lambda: deque(maxlen=NEWEST))
     spent_usd: float = 0.0
     unpriced: int = 0
+    scores: dict[tuple[str, str, int], tuple[int, float]] = field(default_factory=dict)
+    reported: dict[str, list[tuple[int, int]]] = field(default_factory=dict)
+    answered_unpriced: set[str] = field(default_factory=set)
 
     def add(self, row: Mapping[str, Any]) -> None:
         """Take one row in.
@@ -58,9 +66,25 @@ class Tally:
         self.statuses[row["status"]] += 1
         self.cells[key.task, key.tokens] += 1
         self.unscored[key.task, key.tokens] += row["status"] not in SCORED
+        if row.get("score") is not None:
+            n, total = self.scores.get(key[:3], (0, 0.0))
+            self.scores[key[:3]] = n + 1, total + row["score"]
+        self._learn(key.model, row.get("context_tokens"), row.get("prompt_tokens"))
         self.newest.appendleft(row)
         self.spent_usd += row.get("cost_usd") or 0.0
-        self.unpriced += row.get("cost_usd") is None
+        if row.get("cost_usd") is None:
+            self.unpriced += 1
+            if row.get("response") is not None:
+                self.answered_unpriced.add(key.model)
+
+    def _learn(self, model: str, counted: int | None, reported: int | None) -> None:
+        if not counted or not reported:
+            return
+        known = self.reported.setdefault(model, [])
+        known.append((counted, reported))
+        short = [pair for pair in known if SHORT_CALL[0] <= pair[0] <= SHORT_CALL[1]]
+        ends = [min(short, key=_ratio)] if short else []
+        self.reported[model] = [*ends, max(known, key=_ratio)]
 
     @property
     def done(self) -> int:
@@ -71,6 +95,11 @@ class Tally:
     def failed(self) -> dict[str, int]:
         """Finished questions without a score, by status."""
         return {status: n for status, n in self.statuses.items() if status not in SCORED}
+
+
+def _ratio(pair: tuple[int, int]) -> float:
+    counted, reported = pair
+    return reported / counted
 
 
 @dataclass

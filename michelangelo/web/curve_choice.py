@@ -23,7 +23,7 @@ MOST_FAMILIES = 3
 """Families shown of each task where panels are families and none was chosen."""
 
 PER_PANEL = 4
-"""Models per panel where none was chosen."""
+"""Models per panel where none was chosen; one where each has several curves, of complexities say."""
 
 _GUESSES = "reader/chance"
 
@@ -64,12 +64,14 @@ class Chosen:
         by_default: whether models were chosen for the reader.
         curves: number of curves drawn.
         available: number of curves of the chosen tasks, families and models.
+        most: models per panel at most, where they were chosen for the reader.
     """
 
     table: pd.DataFrame
     by_default: bool
     curves: int
     available: int
+    most: int = PER_PANEL
 
 
 def labelled(frame: pd.DataFrame, *, split: Sequence[str] = (), metric: str = "score") -> pd.DataFrame:
@@ -79,7 +81,12 @@ def labelled(frame: pd.DataFrame, *, split: Sequence[str] = (), metric: str = "s
         As ``analysis.curves``, with ``panel`` (task and variant), ``group`` (the family a curve is coloured by) and
         ``curve`` (one number per curve) in front of the other columns' end.
     """
-    table = curves(frame, split=split, metric=metric)
+    return labels(curves(frame, split=split, metric=metric))
+
+
+def labels(curves_of: pd.DataFrame) -> pd.DataFrame:
+    """Curves as ``analysis.curves`` gives them with the columns of ``labelled``; the frame given stays as it is."""
+    table = curves_of.copy()
     variants = table.groupby("task", dropna=False)["variant"].transform(lambda v: v.nunique(dropna=False))
     named = table["variant"].fillna("").replace("", "standard")
     table["panel"] = (
@@ -116,14 +123,16 @@ def bound_label(tokens: int) -> str:
     return f"≤ {text}" if tokens == BOUNDS[0] else f"≥ {text}" if tokens == BOUNDS[-1] else text
 
 
-def choose(table: pd.DataFrame, choice: Choice, view: View) -> Chosen:
+def choose(table: pd.DataFrame, choice: Choice, view: View, *, split: bool = False) -> Chosen:
     """The curves to draw.
 
     Args:
         table: as ``labelled`` gives it.
         choice: what the reader chose.
         view: as in ``plots.curves``; decides what "at most four" is about.
+        split: whether each model has several curves per task.
     """
+    most = 1 if split else PER_PANEL
     rows = table[table["panel"].isin(choice.panels or default_panels(table))]
     rows = rows[_within(rows["target_tokens"], choice)]
     if choice.families:
@@ -133,12 +142,12 @@ def choose(table: pd.DataFrame, choice: Choice, view: View) -> Chosen:
     rows = rows[rows["curve"].isin(rows.loc[rows["mean"].notna() | (rows["n_planned"].fillna(0) > 0), "curve"])]
     available = rows["curve"].nunique()
     if not choice.models:
-        rows = rows[rows["curve"].isin(_readable(rows, view))]
+        rows = rows[rows["curve"].isin(_readable(rows, view, most))]
     kept = rows[rows["curve"].isin(rows["curve"].unique()[:MOST_CURVES])]
     drawn = kept["curve"].nunique()
     place = {name: k for k, name in enumerate(panel_names(table))}
     kept = kept.sort_values("panel", key=lambda panels: panels.map(place), kind="stable")
-    return Chosen(kept.reset_index(drop=True), not choice.models, drawn, available)
+    return Chosen(kept.reset_index(drop=True), not choice.models, drawn, available, most)
 
 
 def _within(lengths: pd.Series[int], choice: Choice) -> pd.Series[bool]:
@@ -147,7 +156,7 @@ def _within(lengths: pd.Series[int], choice: Choice) -> pd.Series[bool]:
     return (lengths >= low) & (lengths <= high)
 
 
-def _readable(rows: pd.DataFrame, view: View) -> Collection[int]:
+def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
     """Curves of at most four models per panel, see ``_first_few``; in the family view of each family."""
     if rows.empty:
         return ()
@@ -158,14 +167,16 @@ def _readable(rows: pd.DataFrame, view: View) -> Collection[int]:
         each = each.groupby(["group", "model"], sort=False, as_index=False).agg(
             panels=("panel", "nunique"), lengths=("lengths", "sum"), last=("last", "mean")
         )
-        chosen = _first_few(each, ["panels", "lengths"])
+        chosen = _first_few(each, ["panels", "lengths"], most)
         return set(rows.loc[rows["model"].isin(chosen["model"]), "curve"])
-    parts = [_families(p) if view == "family" else _first_few(p, ["lengths"]) for _, p in each.groupby("panel")]
+    parts = [
+        _families(p, most) if view == "family" else _first_few(p, ["lengths"], most) for _, p in each.groupby("panel")
+    ]
     chosen = pd.concat(parts)[["panel", "group", "model"]]
     return set(rows.merge(chosen, on=["panel", "group", "model"])["curve"])
 
 
-def _first_few(models: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+def _first_few(models: pd.DataFrame, by: list[str], most: int) -> pd.DataFrame:
     """Models of a panel: of the largest families the one measured at most lengths, then the second ones."""
     models = models.assign(guesses=models["model"] == _GUESSES)  # its score is the chance line already
     ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
@@ -173,11 +184,23 @@ def _first_few(models: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     place = ordered.groupby("group").cumcount()
     ordered = ordered.assign(place=place, size=size)
     ascending = [True, True, False, *[False] * len(by), True]
-    return ordered.sort_values(["guesses", "place", "size", *by, "model"], ascending=ascending).head(PER_PANEL)
+    return ordered.sort_values(["guesses", "place", "size", *by, "model"], ascending=ascending).head(most)
 
 
-def _families(models: pd.DataFrame) -> pd.DataFrame:
-    """The largest families of a panel, up to four models each."""
+def _families(models: pd.DataFrame, most: int) -> pd.DataFrame:
+    """The largest families of a panel, up to so many models each."""
     largest = models["group"].value_counts(sort=True).index[:MOST_FAMILIES]
-    parts = [_first_few(models[models["group"] == name], ["lengths"]) for name in largest]
+    parts = [_first_few(models[models["group"] == name], ["lengths"], most) for name in largest]
     return pd.concat(parts)
+
+
+def told(choice: Choice) -> str:
+    """What was asked for, in one line."""
+    parts = [
+        ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        for names in (choice.panels, choice.families, choice.models)
+        if names
+    ]
+    if (choice.shortest, choice.longest) != (BOUNDS[0], BOUNDS[-1]):
+        parts.append(f"{bound_label(choice.shortest)} to {bound_label(choice.longest)} tokens")
+    return "Asked for: " + "; ".join(parts or ["everything"]) + "."

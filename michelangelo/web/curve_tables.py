@@ -6,9 +6,11 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from michelangelo.analysis import abstention, auc, constant_baselines, each_series, effective_length
+from michelangelo.analysis import abstention, constant_baselines
+from michelangelo.analysis.cells import distinct
 from michelangelo.errors import UserError
 from michelangelo.lsq import Task, tasks
 from michelangelo.lsq.lengths import format_length
@@ -56,40 +58,20 @@ def points_table(table: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame
         table: the curves shown, as ``curve_choice.labelled`` gives them, with ``sources_of`` as ``sources``.
         split: the columns curves were split by.
     """
-    out = pd.DataFrame({"family": table["group"], "model": table["model"], "task": table["task"]})
-    out["variant"] = table["variant"]
+    out = pd.DataFrame({"task": table["task"], "variant": table["variant"], "model": table["model"]})
     for name in split:
         out[name] = table[name]
     out["length"] = table["target_tokens"]
+    out["mean"], out["95 % low"], out["95 % high"] = table["mean"], table["low"], table["high"]
     for name, column in (("measured", "n_measured"), ("planned", "n_planned"), ("instances", "n_instances")):
         out[name] = table[column]
-    out["mean"], out["95 % low"], out["95 % high"] = table["mean"], table["low"], table["high"]
     out["worst case"], out["unmeasured"] = table["worst"], table["unmeasured"]
     out["unparsed share"] = table["unparsed_rate"]
     out["interval by"], out["note"] = table["method"], table["note"]
-    out["source"] = table["sources"]
-    return out.sort_values(["task", "variant", "family", "model", "length"], ignore_index=True)
-
-
-def derived_table(table: pd.DataFrame, threshold: float | None, split: Sequence[str] = ()) -> pd.DataFrame:
-    """One row per curve: area over the tested range with its coverage, and effective length."""
-    lines = []
-    for told, rows in each_series(table):
-        area, effective = auc(rows), effective_length(rows, threshold)
-        lines.append(
-            {
-                "family": rows["group"].iloc[0],
-                "model": told["model"],
-                "task": rows["panel"].iloc[0],
-                **{name: told[name] for name in split},
-                "area": area.value,
-                "over": area.coverage if area.value is not None else area.reason,
-                "effective length": str(effective),
-                "threshold": effective.threshold,
-                "compared": effective.basis,
-            }
-        )
-    return pd.DataFrame(lines).sort_values(["task", "family", "model"], ignore_index=True)
+    out["family"], out["source"] = table["group"], table["sources"]
+    place = {panel: rank for rank, panel in enumerate(dict.fromkeys(table["panel"]))}
+    ordered = out.assign(panel=table["panel"].map(place)).sort_values(["panel", "family", "model", *split, "length"])
+    return ordered.drop(columns="panel").reset_index(drop=True)
 
 
 def links_table(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
@@ -128,6 +110,20 @@ def remarks(table: pd.DataFrame) -> list[str]:
     return said
 
 
+def version_warnings(frame: pd.DataFrame) -> list[str]:
+    """Sentences about samples of one task that different versions made or scored."""
+    own, said = frame[~frame["aggregate"].astype(bool)], []
+    kinds = {"task_version": "task", "scorer_version": "scorer", "michelangelo_version": "michelangelo"}
+    for column, kind in kinds.items():
+        if column not in own or own[column].nunique() < 2:
+            continue
+        for task, values in own.groupby("task")[column]:
+            if len(names := sorted(map(str, values.dropna().unique()))) > 1:
+                told = f"these results used different {kind} versions ({', '.join(names)})"
+                said.append(f"{task}: {told}. Scores may not be comparable.")
+    return said
+
+
 def takeaway(table: pd.DataFrame) -> str:
     """A panel in one sentence, for those who can't see it."""
     rows = table[table["mean"].notna() & (table["target_tokens"] > 0)]
@@ -156,22 +152,44 @@ def abstention_table(frame: pd.DataFrame) -> pd.DataFrame:
     return table.rename(columns=names)
 
 
-def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
-    """Chance rates of the tasks known here, for the parameters that the rows of a task and variant share.
+def param_counts(frame: pd.DataFrame) -> pd.DataFrame:
+    """The questions that samples of known tasks were asked, counted.
 
-    Of several complexities among the rows each counts by its rows; where curves are split by complexity, each has a
-    rate of its own. Another parameter that takes several values is left at the task's default, which for the
-    standard sets means: mixed.
+    Returns:
+        One row per task, variant (``""`` for none), complexity and parameters: those, ``params`` (a dictionary, or
+        missing) and ``rows``.
+    """
+    own = frame.loc[
+        ~frame["aggregate"].astype(bool) & frame["task"].isin(set(tasks())), ["task", "variant", "complexity", "params"]
+    ].reset_index(drop=True)
+    own["variant"] = own["variant"].fillna("")
+    own["text"] = own["params"].map(repr)
+    cells, code = distinct(own, ["task", "variant", "complexity", "text"])
+    first = np.unique(code, return_index=True)[1]
+    return cells.drop(columns="text").assign(
+        params=own["params"].to_numpy()[first], rows=np.bincount(code, minlength=len(cells))
+    )
+
+
+def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
+    """Chance rates of the tasks known here among result rows, see ``chances_of``."""
+    return chances_of(param_counts(frame), split)
+
+
+def chances_of(counts: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
+    """Chance rates of tasks, for the parameters that the questions of a task and variant share.
+
+    Of several complexities each counts by its rows; where curves are split by complexity, each has a rate of its own.
+    Another parameter that takes several values is left at the task's default, which for the standard sets means: mixed.
 
     Args:
-        frame: result rows.
+        counts: as ``param_counts`` gives them.
         split: the columns curves are split by.
     """
     known, found = tasks(), {}
-    samples = frame[~frame["aggregate"].astype(bool) & frame["task"].isin(set(known))]
-    for name, of_task in samples.groupby("task"):
+    for name, of_task in counts.groupby(counts["task"].astype(str)):
         task = known[str(name)]
-        variants = list(of_task.groupby(of_task["variant"].fillna("")))
+        variants = [(str(variant), rows) for variant, rows in of_task.groupby("variant")]
         for variant, rows in variants:
             with contextlib.suppress(UserError):  # rows of an older version with parameters this one doesn't have
                 key = str(name) if len(variants) == 1 else f"{name} · {variant or 'standard'}"
@@ -182,9 +200,12 @@ def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
 def _rates(task: Task[Any], rows: pd.DataFrame, split: Sequence[str]) -> list[tuple[str, float]]:
     names = {p.name for p in task.parameters}
     shared = _shared_params(rows, names)
-    found = rows["complexity"].dropna().astype(int).value_counts() if "complexity" in names else pd.Series(dtype=int)
-    counts = [(c, int(found[c])) for c in sorted(found.index.tolist())[:MOST_LEVELS]]
-    levels = [(c, n, chance_rates(task.name, _key(shared | {"complexity": c}))) for c, n in counts]
+    leveled = rows[rows["complexity"].notna()] if "complexity" in names else rows[:0]
+    found = leveled.groupby(leveled["complexity"].astype(int), as_index=False)["rows"].sum().head(MOST_LEVELS)
+    levels = [
+        (c, n, chance_rates(task.name, _key(shared | {"complexity": c})))
+        for c, n in zip(found["complexity"].tolist(), found["rows"].tolist(), strict=True)
+    ]
     if not levels:
         return _named([(r.label, r.mean) for r in chance_rates(task.name, _key(shared))])
     if "complexity" in split:
@@ -224,19 +245,13 @@ def threshold_of(label: str) -> float | None:
     return None if label == THRESHOLDS[0] else float(label)
 
 
-DERIVED_NOTE = (
-    "Area: trapezoids over log2 of the length, divided by the range tested; areas of different coverage must not be "
-    "ranked against each other. Effective length: up to which every tested length keeps the lower end of its interval "
-    "at the threshold; published scores have no interval, there the score itself is compared."
-)
-
-
 def count_line(found: Chosen) -> str:
     """How many curves are drawn, and by what rule where the reader chose none."""
     if found.curves == found.available:
         return f"{found.curves:,} curves." if found.curves != 1 else "1 curve."
     told = f"{found.curves:,} of {found.available:,} curves"
     if found.by_default:
-        rule = "up to four models each, of the largest families the one measured at most lengths"
+        each = "up to four models each" if found.most > 1 else "one model each"
+        rule = f"{each}, of the largest families the one measured at most lengths"
         return f"{told}: {rule}. Choose Models to see others."
     return f"{told}: the first {found.curves:,}. Choose fewer models or tasks."

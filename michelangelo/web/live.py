@@ -1,37 +1,29 @@
-"""What the Live evaluation page asks for: plans from controls, estimates in words, controls from an instance."""
+"""What the Live evaluation page asks for: plans from controls, and runs that are started, continued and extended."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
-import pandas as pd
 import streamlit as st
 
-from michelangelo.lsq import Task, tasks
-from michelangelo.lsq.lengths import format_length, parse_length
+from michelangelo.lsq.lengths import parse_length
 from michelangelo.lsq.parameters import Value
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
-from michelangelo.models import model_names
-from michelangelo.runs import Estimate, Plan, Progress, RunFolder, create, estimate, progress, start
-from michelangelo.web.wording import plural
+from michelangelo.runs import Plan, RunFolder, create, progress, reopen_failed, runs_root, start
+from michelangelo.runs.limits import parties
+from michelangelo.web import live_keys
 
-DEFAULT_READERS = ("oracle", "recency", "lossy")
-"""Readers a first click runs: what is possible, what the last tokens are good for, what misreading costs."""
+CACHE, LEND = "e_cache", "e_lend_"
+"""Keys of the controls that say whether replies are kept, and, with a run's id behind it, whether a typed key may be
+used for a run that another session started."""
 
-DEFAULT_LENGTHS = ("2K", "8K", "32K")
+UNLIMITED = ("reader", "local")
+"""Providers that requests and tokens per minute mean nothing to: they run here."""
 
-STATES = {
-    "queued": (":material/schedule:", "gray"),
-    "running": (":material/play_arrow:", "blue"),
-    "stopping": (":material/hourglass:", "orange"),
-    "stopped": (":material/pause:", "orange"),
-    "completed": (":material/check:", "green"),
-    "failed": (":material/error:", "red"),
-    "interrupted": (":material/link_off:", "orange"),
-}
-"""Icon and colour of each state of a run."""
+PATIENCE_S = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +40,10 @@ class Asked:
         repeats: how often each question is asked.
         concurrency: most requests in flight.
         tokenizer: whose tokens lengths are counted in.
-        max_output_tokens: output limit, 0 for automatic.
+        max_output_tokens: output limit, ``None`` for automatic.
         budget_usd: dollars that may be spent.
+        timeout_s: seconds per attempt, ``None`` for automatic.
+        per_minute: limits of every provider behind a network: ``requests_per_minute``, ``tokens_per_minute``.
     """
 
     models: Sequence[str]
@@ -61,8 +55,10 @@ class Asked:
     repeats: int = 1
     concurrency: int = 2
     tokenizer: str = DEFAULT_TOKENIZER
-    max_output_tokens: int = 0
+    max_output_tokens: int | None = None
     budget_usd: float | None = None
+    timeout_s: float | None = None
+    per_minute: Mapping[str, float] = field(default_factory=dict)
 
     def plan(self) -> Plan:
         """The plan, checked.
@@ -70,6 +66,8 @@ class Asked:
         Raises:
             UserError: where something is missing or doesn't exist or doesn't fit.
         """
+        providers = dict.fromkeys(parties(model)[0] for model in self.models)
+        limited = {name: dict(self.per_minute) for name in providers if name not in UNLIMITED and self.per_minute}
         return Plan(
             models=tuple(self.models),
             tasks=tuple(self.tasks),
@@ -80,73 +78,11 @@ class Asked:
             params={task: dict(values) for task, values in self.params.items() if values},
             tokenizer=self.tokenizer,
             concurrency=self.concurrency,
-            max_output_tokens=self.max_output_tokens or None,
+            max_output_tokens=self.max_output_tokens,
             budget_usd=self.budget_usd,
+            timeout_s=self.timeout_s,
+            limits=limited,
         ).checked()
-
-
-def default_models() -> list[str]:
-    """Readers chosen on the first visit, settings written out."""
-    return [name for name in model_names("reader") if name.split("?")[0].removeprefix("reader/") in DEFAULT_READERS]
-
-
-def titles() -> dict[str, Task[Any]]:
-    """All registered tasks by title."""
-    return {task.title: task for task in tasks().values()}
-
-
-@st.cache_data(max_entries=64, show_spinner="Estimating…")
-def estimated(plan_text: str) -> Estimate:
-    """What a plan asks for.
-
-    Args:
-        plan_text: ``Plan.to_toml``.
-
-    Raises:
-        UserError: where it can't be carried out.
-    """
-    return estimate(Plan.from_toml(plan_text))
-
-
-def estimate_table(found: Estimate) -> pd.DataFrame:
-    """One row per length, and a total."""
-    lines = []
-    for tokens in dict.fromkeys(row.tokens for row in found.rows):
-        rows = Estimate(tuple(row for row in found.rows if row.tokens == tokens))
-        lines.append({"length": format_length(tokens), **_counts(rows)})
-    return pd.DataFrame([*lines, {"length": "total", **_counts(found)}])
-
-
-def _counts(found: Estimate) -> dict[str, Any]:
-    return {
-        "calls": found.calls,
-        "input tokens": found.input_tokens,
-        "output tokens": found.output_tokens,
-        "cost": dollars(found.cost_usd),
-    }
-
-
-def dollars(value: float | None) -> str:
-    """An amount; what is not known is said to be unknown, never 0."""
-    if value is None:
-        return "unknown"
-    return "$0" if value == 0 else f"${value:,.4f}" if value < 0.01 else f"${value:,.2f}"
-
-
-def over_budget(found: Estimate, budget_usd: float | None) -> float:
-    """Dollars by which an estimate exceeds a budget; 0 where it doesn't or the price is unknown."""
-    if budget_usd is None or found.cost_usd is None:
-        return 0.0
-    return max(0.0, found.cost_usd - budget_usd)
-
-
-def too_long(found: Estimate) -> list[str]:
-    """Which models can't take which lengths, one sentence each."""
-    lost: dict[str, list[str]] = {}
-    for row in found.rows:
-        if row.fits is False:
-            lost.setdefault(row.model, []).append(format_length(row.tokens))
-    return [f"{model}: {', '.join(lengths)}" for model, lengths in lost.items()]
 
 
 def launch(plan: Plan, latest: tuple[str, str] | None) -> str:
@@ -165,70 +101,68 @@ def launch(plan: Plan, latest: tuple[str, str] | None) -> str:
     if latest and latest[0] == plan.to_toml() and progress(latest[1]).active:
         return latest[1]
     folder = create(plan)
-    start(folder.path)
+    live_keys.remember_run(run_id_of(folder.path))
+    _start(folder.path)
     return str(folder.path)
 
 
-def run_id_of(folder: str) -> str:
+def resume(folder: Path) -> None:
+    """Start the worker again; one that ended a moment ago still counts as live, so wait for a moment.
+
+    Raises:
+        UserError: where it can't be started.
+    """
+    until = time.monotonic() + PATIENCE_S
+    while RunFolder(folder).live and time.monotonic() < until:
+        time.sleep(0.1)
+    _start(folder)
+
+
+def retry(folder: Path) -> None:
+    """Ask what failed once more.
+
+    Raises:
+        MichelangeloError: where the folder is in use or a row can't be read.
+    """
+    reopen_failed(folder)
+    resume(folder)
+
+
+def extend(folder: Path, plan: Plan) -> None:
+    """Ask more in a run: a larger plan, of which only what is new is asked.
+
+    Raises:
+        UserError: where the plan doesn't continue the run's own, or a worker is at it.
+    """
+    create(plan, folder)
+    resume(folder)
+
+
+def _start(folder: Path) -> None:
+    """Start the worker with this session's keys where the run is its own, or where it lends them."""
+    run_id = run_id_of(folder)
+    typed = live_keys.is_own(run_id) or bool(st.session_state.get(f"{LEND}{run_id}"))
+    keys = live_keys.keys_for(RunFolder(folder).plan().models, typed=typed)
+    start(folder, keys, cache=cache_folder() if st.session_state.get(CACHE) else None)
+
+
+def cache_folder() -> Path:
+    """Where replies are kept between runs, beside the runs."""
+    return runs_root() / "replies"
+
+
+def run_id_of(folder: str | Path) -> str:
     """A run's id."""
     return str(RunFolder(folder).info()["run_id"])
 
 
-def progress_line(at: Progress) -> str:
-    """``12 of 45 · 2 not scored · about 3 s left``."""
-    parts = [f"{at.done:,} of {at.planned:,}"]
-    if at.failed:
-        kinds = ", ".join(f"{n:,} {status.replace('_', ' ')}" for status, n in at.failed.items())
-        parts.append(f"{sum(at.failed.values()):,} not scored ({kinds})")
-    if at.in_flight:
-        parts.append(f"{at.in_flight:,} in flight")
-    if at.spent_usd:
-        budget = f" of {dollars(at.budget_usd)}" if at.budget_usd is not None else ""
-        parts.append(f"{dollars(at.spent_usd)}{budget}")
-    if at.eta_s is not None:
-        parts.append(f"about {duration(at.eta_s)} left")
-    if at.message and at.state in ("failed", "stopped", "interrupted"):
-        parts.append(at.message)
-    return " · ".join(parts)
+def without_lengths(plan: Plan, dropped: Mapping[str, Sequence[int]]) -> Plan:
+    """A plan without the lengths that no model of it can take; the plan itself where nothing would be left.
 
-
-def duration(seconds: float) -> str:
-    """``3 s``, ``4 min``, ``2.5 h``."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def cells_table(at: Progress) -> pd.DataFrame:
-    """Lengths down, tasks across: finished of planned, and how many of these are not scored."""
-    known = tasks()
-    lines: dict[int, dict[str, str]] = {}
-    for cell in at.cells:
-        lost = f" ({cell.failed:,} not scored)" if cell.failed else ""
-        title = known[cell.task].title if cell.task in known else cell.task
-        lines.setdefault(cell.tokens, {})[title] = f"{cell.done:,}/{cell.planned:,}{lost}"
-    rows = [{"length": format_length(tokens), **cells} for tokens, cells in lines.items()]
-    return pd.DataFrame(rows)
-
-
-def newest_table(at: Progress) -> pd.DataFrame:
-    """The last answers, newest first, without prompts and replies."""
-    rows = [
-        {
-            "length": format_length(int(row["target_tokens"])),
-            "score": row.get("score"),
-            "status": row["status"],
-            "model": row["model"],
-            "task": row["task"],
-            "seconds": row.get("latency_s"),
-        }
-        for row in at.newest[:5]
-    ]
-    return pd.DataFrame(rows)
-
-
-def plan_line(plan: Plan) -> str:
-    """What a run asks, in one line."""
-    lengths = ", ".join(format_length(t) for t in plan.lengths)
-    each = f"{plural(plan.count, 'sample')} per length" + (f", {plan.repeats} repeats" if plan.repeats > 1 else "")
-    return f"{', '.join(plan.tasks)} at {lengths} tokens · {each} from seed {plan.seed} · {', '.join(plan.models)}"
+    Args:
+        plan: what is asked.
+        dropped: lengths that a model can't take, by model.
+    """
+    lost = set.intersection(*(set(dropped.get(model, ())) for model in plan.models))
+    kept = tuple(tokens for tokens in plan.lengths if tokens not in lost)
+    return replace(plan, lengths=kept) if kept else plan

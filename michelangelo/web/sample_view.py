@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from michelangelo.errors import UserError
+from michelangelo.results.schema import MEASURED
 from michelangelo.web import samples
 from michelangelo.web.links import instance_query
+from michelangelo.web.live_words import status_words
 from michelangelo.web.page_links import page_link
+from michelangelo.web.sample_kinds import KINDS, file_mark, kinds_of, remark
 
 ROW, TABLE = "e_row", "e_table"
 _FORMAT = {
     "length": st.column_config.NumberColumn("length, tokens", format="localized"),
     "score": st.column_config.NumberColumn(format="%.3f"),
     "seconds": st.column_config.NumberColumn(format="%.3f"),
+    "tokens in": st.column_config.NumberColumn(format="localized"),
+    "tokens out": st.column_config.NumberColumn(format="localized"),
+    "cost, $": st.column_config.NumberColumn(format="%.6g"),
 }
 
 
 @st.fragment
-def samples_view(frame: pd.DataFrame) -> None:
-    """Table and panel; a click on a row, or a number, chooses the sample."""
-    table = samples.sample_table(frame)
+def samples_view(frame: pd.DataFrame, results: Path) -> None:
+    """Kinds with their counts, table and panel; a click on a row, or a number, chooses the sample.
+
+    Args:
+        frame: a run's rows.
+        results: the file they come from.
+    """
+    kinds = kinds_of(frame, file_mark(results))
+    _counts(frame, kinds)
+    table = samples.sample_table(frame, kinds)
     st.dataframe(
         table,
         hide_index=True,
@@ -40,7 +56,22 @@ def samples_view(frame: pd.DataFrame) -> None:
     number = st.number_input(
         "Sample no.", 1, len(frame), key=ROW, bind="query-params", width=140, help="Or choose a row of the table."
     )
-    sample_panel(dict(frame.iloc[int(number) - 1]), int(number))
+    row = dict(frame.iloc[int(number) - 1])
+    sample_panel(row, int(number), kinds[int(number) - 1], samples.stored_row(results, row))
+
+
+def _counts(frame: pd.DataFrame, kinds: list[list[str]]) -> None:
+    """How many samples are of each kind; those that aren't scored by their status."""
+    found = Counter(kind for each in kinds for kind in each)
+    with st.container(horizontal=True):
+        for kind, (icon, colour) in KINDS.items():
+            if found[kind]:
+                label = f"{kind.capitalize()} {found[kind]:,}"
+                st.badge(label, icon=icon, color=colour)  # type: ignore[arg-type]
+    lost = Counter(str(status) for status in frame["status"] if status not in MEASURED)
+    if lost:
+        told = ", ".join(f"{count:,} {status_words(status)}" for status, count in lost.most_common())
+        st.text(f"Not scored: {told}. These are outside every mean.")
 
 
 def _take_row() -> None:
@@ -49,12 +80,19 @@ def _take_row() -> None:
         st.session_state[ROW] = rows[0] + 1
 
 
-def sample_panel(row: dict[str, Any], number: int) -> None:
-    """One sample: verdict, the scorer's steps, target and reply."""
+def sample_panel(row: dict[str, Any], number: int, kinds: list[str], stored: Mapping[str, Any]) -> None:
+    """One sample: verdict, target and reply, the scorer's steps, where they differ, and the reasoning apart.
+
+    Args:
+        row: the sample.
+        number: its number in the table.
+        kinds: what became of it.
+        stored: its row as the run's file holds it.
+    """
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
-            for kind in samples.kinds(row):
-                icon, colour = samples.KINDS[kind]
+            for kind in kinds:
+                icon, colour = KINDS[kind]
                 st.badge(kind.capitalize(), icon=icon, color=colour)  # type: ignore[arg-type]
             st.text(samples.verdict(row), width="content")
             _open_in_instances(row)
@@ -67,16 +105,18 @@ def sample_panel(row: dict[str, Any], number: int) -> None:
             _text("Target", row["answer"])
         with reply:
             _text("Reply", row["response"])
-        if told := samples.remark(row):
+        if told := remark(row):
             st.text(told)
-        reason, steps = samples.trace(row)
-        if not reason:
-            return
-        with st.expander("How it was scored", expanded=True), st.grid("auto", min_column_width=230):
-            for step, (label, text) in enumerate([*steps, ("rule that decided", reason)], 1):
-                with st.container():
-                    _text(f"{step}. {label}", text)
-        _difference(row)
+        reason, steps = samples.trace(row, stored)
+        if reason:
+            with st.expander("How it was scored", expanded=True), st.grid("auto", min_column_width=170):
+                for step, (label, text) in enumerate([*steps, ("rule that decided", reason)], 1):
+                    with st.container():
+                        _text(f"{step}. {label}", text)
+            _difference(row)
+        if reasoning := stored.get("reasoning"):
+            with st.expander("Reasoning, which is no part of the reply"):
+                _text("Reasoning", reasoning)
 
 
 def _difference(row: dict[str, Any]) -> None:

@@ -1,36 +1,38 @@
-"""Single samples of a run: a table without prompts and replies, what kind of outcome one is, and how it was scored."""
+"""Single samples of a run: a table without prompts and replies, a verdict in one line, and how each was scored."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import itertools
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
-from michelangelo.errors import UserError
-from michelangelo.lsq import Task, tasks
+from michelangelo.lsq import tasks
 from michelangelo.results.schema import MEASURED
 from michelangelo.scoring.thinking import split_thinking
-from michelangelo.web.building import ASK_ABOVE, Choice, build
+from michelangelo.web.live_cost import is_cached
+from michelangelo.web.live_words import dollars
+from michelangelo.web.sample_kinds import kind_words
 from michelangelo.web.wording import plural, seconds
 
 COLUMNS = {
-    "instance_id": "id",
-    "model": "model",
     "task": "task",
     "target_tokens": "length",
-    "complexity": "complexity",
-    "view": "view",
     "score": "score",
-    "status": "status",
+    "model": "model",
     "prompt_tokens": "tokens in",
     "completion_tokens": "tokens out",
     "latency_s": "seconds",
     "cost_usd": "cost, $",
+    "complexity": "complexity",
+    "view": "view",
+    "seed": "seed",
+    "instance_id": "id",
 }
 """What the table of samples shows, and under which names."""
 
@@ -40,16 +42,6 @@ WINDOW = 6000
 _WORDS = 20_000  # words a diff compares
 _HUNKS = 20
 
-KINDS = {
-    "correct": (":material/check_circle:", "green"),
-    "partial": (":material/incomplete_circle:", "orange"),
-    "wrong value": (":material/cancel:", "red"),
-    "unparsed": (":material/help:", "red"),
-    "not scored": (":material/block:", "gray"),
-    "format": (":material/text_format:", "violet"),
-}
-"""Icon and colour of each kind of outcome."""
-
 
 class Question(NamedTuple):
     """What a scorer needs to know of a question."""
@@ -57,26 +49,23 @@ class Question(NamedTuple):
     answer: str
     view: str
     params: Mapping[str, Any]
+    options: Mapping[str, str]
 
 
-def sample_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per sample, numbered from 1; no prompt, no reply."""
+def sample_table(frame: pd.DataFrame, kinds: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """One row per sample, numbered from 1; no prompt, no reply.
+
+    Args:
+        frame: a run's rows.
+        kinds: what became of each.
+    """
+    rows = (row for _, row in frame.iterrows())
+    words = [kind_words(dict(row), list(found)) for row, found in zip(rows, kinds, strict=True)]
     out = frame[list(COLUMNS)].rename(columns=COLUMNS)
     out["id"] = out["id"].str[:10]
+    out.insert(list(out).index("score") + 1, "kind", words)
     out.insert(0, "no.", range(1, len(out) + 1))
     return out
-
-
-def kinds(row: Mapping[str, Any]) -> list[str]:
-    """What became of a sample, of ``KINDS``; ``format`` besides, where only post-processing found the answer."""
-    if row["status"] not in MEASURED or pd.isna(row["score"]):
-        return ["not scored"]
-    if row["status"] == "unparsed":
-        return ["unparsed"]
-    score = float(row["score"])
-    found = ["correct" if score >= 1 - 1e-9 else "partial" if score > 0 else "wrong value"]
-    raw = (row.get("scores") or {}).get("raw") if isinstance(row.get("scores"), dict) else None
-    return [*found, "format"] if raw is not None and raw < score else found
 
 
 def verdict(row: Mapping[str, Any]) -> str:
@@ -88,15 +77,20 @@ def verdict(row: Mapping[str, Any]) -> str:
     for name, word in (("prompt_tokens", "in"), ("completion_tokens", "out")):
         if pd.notna(row.get(name)):
             parts.append(f"{plural(int(row[name]), 'token')} {word}")
-    if pd.notna(row.get("cost_usd")) and row["cost_usd"]:
-        parts.append(f"${row['cost_usd']:,.4f}")
+    parts.append(f"cost {dollars(float(row['cost_usd']) if pd.notna(row.get('cost_usd')) else None)}")
     if pd.notna(row.get("attempts")) and row["attempts"] > 1:
         parts.append(f"{int(row['attempts'])} attempts")
+    if is_cached(row.get("flags")):
+        parts.append("cached")
     return " · ".join(parts)
 
 
-def trace(row: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
+def trace(row: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
     """How the stored reply is scored, step by step; the scorer is asked again, no model is.
+
+    Args:
+        row: the sample.
+        stored: its row as ``stored_row`` found it.
 
     Returns:
         The rule that decided, and the steps as (label, text); nothing where there was nothing to score.
@@ -106,30 +100,34 @@ def trace(row: Mapping[str, Any]) -> tuple[str, list[tuple[str, str]]]:
         return "", []
     params = row["params"] if isinstance(row["params"], dict) else {}
     view = "" if pd.isna(row["view"]) else str(row["view"])
+    options = stored.get("options")
+    question = Question(str(row["answer"]), view, params, options if isinstance(options, dict) else {})
     try:
-        score = task.score(Question(str(row["answer"]), view, params), split_thinking(str(row["response"])).answer)
+        score = task.score(question, split_thinking(str(row["response"])).answer)
     except Exception as error:
         # A scorer that fails on a reply has told so in the row already; the page stays.
         return f"the scorer failed: {type(error).__name__}", []
     return score.reason, list(score.trace)
 
 
-def remark(row: Mapping[str, Any]) -> str:
-    """What the task says of a reply beside its score, such as which other passage it is; ``""`` where it says nothing.
+def stored_row(path: Path, row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A sample's row as its run's file holds it; empty where it is not found.
 
-    Needs the instance, which is built again; not for instances that would take long.
+    Tables leave out what may be long: the reasoning that came with a reply, a question's options.
     """
-    task = tasks().get(str(row["task"]))
-    reply, length = row["response"], row["target_tokens"]
-    if task is None or type(task).remark is Task.remark or not isinstance(reply, str) or length > ASK_ABOVE:
-        return ""
-    params = row["params"] if isinstance(row["params"], dict) else {}
-    choice = Choice(task.name, int(length), int(row["seed"]), str(row["tokenizer"]), tuple(sorted(params.items())))
-    with contextlib.suppress(UserError, TypeError, ValueError):
-        instance = build(choice).instance
-        if instance.answer == row["answer"]:
-            return task.remark(instance, split_thinking(reply).answer) or ""
-    return ""
+    wanted = (row["model"], row["instance_id"], row["repeat"])
+    mark = json.dumps(str(row["instance_id"]))
+    found: Mapping[str, Any] = {}
+    try:
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                if mark in line:
+                    one = json.loads(line)
+                    if (one.get("model"), one.get("instance_id"), one.get("repeat")) == wanted:
+                        found = one
+    except (OSError, ValueError, AttributeError):
+        pass
+    return found
 
 
 def window(text: str) -> tuple[str, str]:

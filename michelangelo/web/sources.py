@@ -5,21 +5,19 @@ A set is known by its name, which no other set has. Uploads live in the session 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+import pandas as pd
 import streamlit as st
 
 from michelangelo.errors import DataError, MichelangeloError, UserError
-from michelangelo.results import Loaded, combine, read_bytes, read_file, sample_result_files
+from michelangelo.results import Loaded, combine, read_file, sample_result_files
+from michelangelo.results.repetition import repetitions
 from michelangelo.results.schema import clean_label
 from michelangelo.web.run_list import recent_runs
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 USED = "sets"
 """Key, and name in the page's address, of the control that says which sets are in use."""
@@ -148,8 +146,8 @@ def load_used(names: Iterable[str]) -> tuple[list[Loaded], list[str]]:
 
 
 def identity(loaded: Iterable[Loaded]) -> tuple[tuple[str, str, int], ...]:
-    """What caches of numbers made from these sets are keyed by: their names and contents."""
-    return tuple((one.report.source, one.report.sha256, len(one.frame)) for one in loaded)
+    """What caches of numbers made from these sets are keyed by: their names, contents, and what was said of them."""
+    return tuple((one.report.source, one.report.sha256 + one.report.said, len(one.frame)) for one in loaded)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
@@ -163,24 +161,42 @@ def combined(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> pd
     return combine(_loaded)
 
 
-def add_upload(name: str, data: bytes) -> str:
-    """Read an uploaded file and use it; a file whose content is loaded already adds nothing.
+def keep(loaded: Loaded) -> str:
+    """Keep what was read of an upload in this session; content that is kept already adds nothing.
 
     Returns:
         The set's name.
-
-    Raises:
-        DataError: where the file is of no known format or has no usable row.
     """
-    digest = hashlib.sha256(data).hexdigest()
-    for known, loaded in _uploads().items():
-        if loaded.report.sha256 == digest:
+    for known, other in _uploads().items():
+        if (other.report.sha256, other.report.said) == (loaded.report.sha256, loaded.report.said):
             return known
-    loaded = read_bytes(name, data)
     wanted = _free(_clean(loaded.report.source) or "upload")
     _uploads()[wanted] = _named(loaded, wanted)
-    use_also(wanted)
     return wanted
+
+
+def rename_tasks(name: str, names: Mapping[str, str]) -> None:
+    """Give tasks of an upload other names.
+
+    Args:
+        name: the set.
+        names: new names by old ones.
+    """
+    old = _uploads()[name]
+    report = replace(old.report, said=f"{old.report.said} {dict(names)}")
+    _uploads()[name] = Loaded(old.frame.assign(task=old.frame["task"].replace(dict(names))), report)
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def overlap(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> tuple[int, int, int]:
+    """How many rows of several sets repeat others, contradict them, or are averages whose samples are there.
+
+    Args:
+        key: ``identity`` of the sets.
+        _loaded: the sets.
+    """
+    found = repetitions(pd.concat([one.frame for one in _loaded], ignore_index=True))
+    return found.duplicates, found.conflicts, found.covered
 
 
 def rename(old: str, new: str) -> str:

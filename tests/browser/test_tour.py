@@ -23,6 +23,7 @@ PAGES = {
     "Live evaluation": "Samples per length",
     "Results files": "Report on",
     "Degradation curves": "Download as CSV",
+    "Task correlations": "Download as HTML",
 }
 """Each page's link, and a text that shows that it is drawn to its end."""
 

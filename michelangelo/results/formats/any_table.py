@@ -87,7 +87,7 @@ def _check_given(look: Look, sample: pd.DataFrame, given: Given) -> None:
             raise UserError(
                 f"{look.name} has no column {column!r}; there are {', '.join(map(str, sample.columns[:30]))}"
             )
-        if field not in MAPPABLE and field != LENGTH_COLUMNS:
+        if field and field not in MAPPABLE and field != LENGTH_COLUMNS:
             raise UserError(f"column {column!r} can't stand for {field!r}; a result row has {', '.join(FIELDS)}, n")
 
 

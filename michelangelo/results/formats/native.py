@@ -22,10 +22,13 @@ _NEUTRALISED = r"^'('*[=+\-@\t\r])"
 
 
 def sniff(look: Look) -> bool:
-    """Whether the file holds result rows of ours: they have a model, a task and a target length."""
+    """Whether the file holds result rows of ours: they have a model, a task and a target length.
+
+    So have rows of perplexity, which are no results.
+    """
     if look.columns:
         return look.names >= NEEDED
-    return look.kind in ("lines", "object", "array") and look.has(*NEEDED)
+    return look.kind in ("lines", "object", "array") and look.has(*NEEDED) and not look.has("nll")
 
 
 def read(look: Look, *, details: bool = True) -> Table:

@@ -1,0 +1,383 @@
+"""How often the intervals hold the truth, and how often the tests raise a false alarm, on made-up models known exactly.
+
+``python -m benchmarks.coverage`` prints the tables of ``docs/statistics.md``; ``--write FILE`` puts them there, between
+the two markers. Everything is seeded: the same versions of numpy and scipy give the same figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import binom
+
+from michelangelo import analysis
+from michelangelo.analysis.intervals import MIN_BOOTSTRAP, graded, wilson
+from michelangelo.analysis.paired import difference
+from michelangelo.lsq.files import replacing
+
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
+
+SIZES = (5, 8, 10, 15, 20, 30, 50, 100, 200, 500)
+QUICK = 400
+"""Sets per truth and size where only the averages are wanted."""
+
+LENGTHS = tuple(2**k for k in range(11, 19))
+MARKS = ("<!-- coverage: begin -->", "<!-- coverage: end -->")
+
+
+def mixture(zeros: float, ones: float, a: float, b: float) -> tuple[Draw, float]:
+    """Scores with points of mass at 0 and 1 and a beta distribution between, and their true mean."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+        at, between = rng.random(shape), rng.beta(a, b, shape)
+        return np.where(at < zeros, 0.0, np.where(at < zeros + ones, 1.0, between))
+
+    return draw, ones + (1 - zeros - ones) * a / (a + b)
+
+
+TRUTHS: Mapping[str, tuple[Draw, float]] = {
+    "uniform": mixture(0, 0, 1, 1),
+    "beta(0.5, 0.5)": mixture(0, 0, 0.5, 0.5),
+    "beta(2, 8)": mixture(0, 0, 2, 8),
+    "beta(8, 2)": mixture(0, 0, 8, 2),
+    "beta(0.3, 1.5)": mixture(0, 0, 0.3, 1.5),
+    "beta(20, 1)": mixture(0, 0, 20, 1),
+    "10 % at 0, 60 % at 1": mixture(0.1, 0.6, 2, 2),
+    "60 % at 0, 10 % at 1": mixture(0.6, 0.1, 2, 2),
+    "90 % at 1, beta(5, 2)": mixture(0, 0.9, 5, 2),
+    "95 % at 1, uniform": mixture(0, 0.95, 1, 1),
+    "90 % at 0, uniform": mixture(0.9, 0, 1, 1),
+    "45 % at 0, 45 % at 1": mixture(0.45, 0.45, 1, 1),
+    "90 % at 1, 2 % at 0, beta(1, 4)": mixture(0.02, 0.9, 1, 4),
+    "30 % at 1, beta(8, 2)": mixture(0, 0.3, 8, 2),
+    "70 % at 0, beta(1, 8)": mixture(0.7, 0, 1, 8),
+    "near 1, 5 % at 0": mixture(0.05, 0, 200, 1),
+}
+"""Graded truths: smooth ones, and with the points of mass that edit ratios and overlaps have."""
+
+SHARES = np.round(np.arange(0.02, 0.99, 0.04), 2)
+"""True shares of 0/1 scores."""
+
+
+def wilson_coverage(n: int) -> Floats:
+    """Coverage of Wilson's interval at each of ``SHARES``: exact, by summing over all outcomes."""
+    outcomes = np.arange(n + 1)
+    low, high = wilson(outcomes / n, np.full(n + 1, n))
+    holds = (low <= SHARES[:, None] + 1e-12) & (SHARES[:, None] <= high + 1e-12)
+    return np.asarray((binom.pmf(outcomes, n, SHARES[:, None]) * holds).sum(axis=1))
+
+
+def graded_coverage(n: int, times: int, seed: int = 0) -> dict[str, float]:
+    """Simulated coverage of the interval that ``curves`` gives to n graded scores, by truth."""
+    found = {}
+    for number, (name, (draw, mean)) in enumerate(TRUTHS.items()):
+        scores = draw(np.random.default_rng([seed, n, number]), (times, n))
+        binary = ((scores == 0) | (scores == 1)).all(axis=1)
+        low, high = graded(list(scores), seed)
+        left, right = wilson(scores.mean(axis=1), np.full(times, n))
+        low, high = np.where(binary, left, low), np.where(binary, right, high)
+        found[name] = float(np.mean((low <= mean) & (mean <= high)))
+    return found
+
+
+def plain_coverage(n: int, times: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """The same for what is in common use: the plain t interval and the plain percentile bootstrap; by truth."""
+    from scipy.stats import t
+
+    by_t, by_bootstrap = [], []
+    for number, (draw, mean) in enumerate(TRUTHS.values()):
+        scores = draw(np.random.default_rng([seed, n, number]), (times, n))
+        half = t.ppf(0.975, n - 1) * scores.std(axis=1, ddof=1) / np.sqrt(n)
+        by_t.append(float(np.mean(np.abs(scores.mean(axis=1) - mean) <= half)))
+        low, high = analysis.bootstrap(list(scores), seed)
+        by_bootstrap.append(float(np.mean((low <= mean) & (mean <= high))))
+    return np.array(by_t), np.array(by_bootstrap)
+
+
+def shared(rng: np.random.Generator, shape: tuple[int, ...], first: float, second: float) -> tuple[Floats, Floats]:
+    """0/1 scores of two models on the same questions, some of which are hard for both; true means as given."""
+    from scipy.special import ndtri
+
+    hard = rng.standard_normal(shape)
+    own = [(hard + rng.standard_normal(shape)) / np.sqrt(2) for _ in range(2)]
+    return (own[0] < ndtri(first)).astype(float), (own[1] < ndtri(second)).astype(float)
+
+
+def paired_coverage(n: int, times: int, seed: int = 0) -> list[float]:
+    """Coverage of the interval of paired differences: three pairs of 0/1 models, then three graded ones."""
+    found = []
+    for number, (a, b) in enumerate(((0.5, 0.5), (0.9, 0.8), (0.97, 0.95))):
+        first, second = shared(np.random.default_rng([seed, n, number]), (times, n), a, b)
+        found.append(_holds(second - first, b - a))
+    for number, (name, other) in enumerate(
+        (("uniform", "beta(2, 8)"), ("10 % at 0, 60 % at 1", "60 % at 0, 10 % at 1"), ("beta(8, 2)", "beta(20, 1)"))
+    ):
+        rng = np.random.default_rng([seed, n, 10 + number])
+        (x, mean_x), (y, mean_y) = TRUTHS[name], TRUTHS[other]
+        found.append(_holds(y(rng, (times, n)) - x(rng, (times, n)), mean_y - mean_x))
+    return found
+
+
+def _holds(off: Floats, truth: float) -> float:
+    codes = np.arange(off.shape[1])
+    ends = [difference(row, codes) for row in off]
+    return float(np.mean([e.low <= truth <= e.high for e in ends]))
+
+
+def results(
+    curves: Mapping[str, Sequence[float]], n: int, times: int, *, seed: int, kind: str = "0/1", together: bool = False
+) -> pd.DataFrame:
+    """Result rows of made-up models, ``times`` independent sets of them, each a variant of its own.
+
+    Args:
+        curves: true means by length (``LENGTHS``) of each model.
+        n: instances per length.
+        times: sets.
+        seed: of everything.
+        kind: ``0/1``, or ``graded``: a point of mass at 0 and one at 1, and beta scores around the mean between.
+        together: whether the models answer the same instances, some of which are hard for all.
+    """
+    from scipy.special import ndtri
+
+    rng, parts = np.random.default_rng([seed, n, times]), []
+    lengths = LENGTHS[: len(next(iter(curves.values())))]
+    hard = rng.standard_normal((times, len(lengths), n))
+    for model, means in curves.items():
+        truth = np.array(means)[None, :, None]
+        if kind == "0/1":
+            own = rng.standard_normal(hard.shape)
+            ease = (hard + own) / np.sqrt(2) if together else own
+            score = (ease < ndtri(truth)).astype(float)
+        else:
+            at, between = rng.random(hard.shape), rng.beta(3 * truth, 3 * (1 - truth), hard.shape)
+            score = np.where(at < 0.5, between, (at < 0.5 + 0.5 * truth).astype(float))
+        where = np.indices(hard.shape).reshape(3, -1)
+        whose = "" if together else model
+        parts.append(
+            pd.DataFrame(
+                {"model": model, "family": "f", "task": "t", "variant": where[0].astype(str), "status": "ok",
+                 "target_tokens": np.array(lengths)[where[1]], "score": score.ravel(),
+                 "instance_id": [f"{whose}{k}" for k in range(hard.size)]}
+            )
+        )  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+STRAIGHT = tuple(0.95 - 0.09 * k for k in range(len(LENGTHS)))
+FLAT = (0.95,) * len(LENGTHS)
+BENT = (0.95, 0.75, 0.55, 0.35, 0.35, 0.35, 0.35, 0.35)
+
+
+def slope_of(means: Sequence[float]) -> float:
+    """The slope of the straight line through true means at equal weights."""
+    return float(np.polyfit(np.log2(LENGTHS[: len(means)]), means, 1)[0])
+
+
+def _share(low: Any, high: Any, truth: float) -> float:
+    return float(np.mean((np.asarray(low, dtype=float) <= truth) & (truth <= np.asarray(high, dtype=float))))
+
+
+def curve_coverage(kind: str, means: Sequence[float], n: int, times: int, seed: int) -> dict[str, float]:
+    """Coverage of what is derived from one curve: slope, area, drop, running mean, effective length."""
+    whole = analysis.joint(results({"a": means}, n, times, seed=seed, kind=kind))
+    truth, x = np.array(means), np.log2(LENGTHS[: len(means)])
+    slopes, drops = analysis.slopes(whole), analysis.drops(whole, last_only=True)
+    areas = analysis.areas(whole, up_to=())
+    areas = areas[areas["kind"] == "tested"]
+    running = whole.table[whole.table["target_tokens"] == LENGTHS[len(means) - 1]]
+    area = float(((truth[1:] + truth[:-1]) / 2 * np.diff(x)).sum() / (x[-1] - x[0]))
+    out = {
+        "slope": _share(slopes["low"], slopes["high"], slope_of(means)),
+        "area": _share(areas["low"], areas["high"], area),
+        "drop": _share(drops["low"], drops["high"], truth[0] - truth[-1]),
+        "running mean": _share(running["running_low"], running["running_high"], float(truth.mean())),
+    }
+    for name, threshold in (("effective length, 0.8 of the shortest", None), ("effective length, 0.6", 0.6)):
+        limit = 0.8 * truth[0] if threshold is None else threshold
+        kept = int(np.argmax(np.append(truth < limit, True)))
+        right = LENGTHS[kept - 1] if kept else 0
+        found = analysis.effective_lengths(whole, threshold=threshold)
+        low, high = found["low"].fillna(0), found["high"].fillna(10**9)
+        out[name] = _share(low, high, right)
+    return out
+
+
+def comparison_rates(n: int, times: int, seed: int, *, together: bool, kind: str = "0/1") -> dict[str, float]:
+    """Two or three models: coverage of a difference of slopes, false alarms of the tests, coverage of a crossing."""
+    steep, gentle = (0.95 - 0.1 * k for k in range(len(LENGTHS))), (0.8 - 0.02 * k for k in range(len(LENGTHS)))
+    curves = {"a": tuple(steep), "b": tuple(gentle)}
+    whole = analysis.joint(results(curves, n, times, seed=seed, kind=kind, together=together))
+    apart = analysis.slope_differences(whole)
+    crossing = analysis.crossovers(whole, seed=seed)
+    crossing = crossing[crossing["above"] == "a"].drop_duplicates("variant")
+    place = 2 ** (11 + 0.15 / 0.08)
+    low, high = crossing["low"].fillna(1), crossing["high"].fillna(10**9)
+    parallel = {name: tuple(top - 0.08 * k for k in range(len(LENGTHS))) for name, top in zip("abc", (0.9, 0.8, 0.7))}  # noqa: B905
+    null = analysis.joint(results(parallel, n, times, seed=seed + 1, kind=kind, together=together))
+    return {
+        "difference of slopes": _share(apart["low"], apart["high"], slope_of(curves["b"]) - slope_of(curves["a"])),
+        "place of a crossing, where seen": _share(low, high, place),
+        "equal slopes, false alarms": float((analysis.equal_slopes(null)["p"] < 0.05).mean()),
+        "crossing, false alarms": float((_equal_models(n, times, seed, together, kind)["p"] < 0.05).mean()),
+    }
+
+
+def _equal_models(n: int, times: int, seed: int, together: bool, kind: str) -> pd.DataFrame:
+    frame = results({"a": STRAIGHT, "b": STRAIGHT}, n, times, seed=seed + 2, kind=kind, together=together)
+    return analysis.crossovers(frame, seed=seed).drop_duplicates("variant")
+
+
+def plateau_rates(n: int, times: int, seed: int) -> dict[str, float]:
+    """How often a plateau is said of a straight, a flat and a bent curve."""
+    rates = {}
+    for name, means in (("straight", STRAIGHT), ("flat", FLAT), ("bent", BENT)):
+        found = analysis.plateaus(results({"a": means}, n, times, seed=seed), seed=seed)
+        rates[name] = float((found["verdict"] == "plateau").mean())
+    return rates
+
+
+def rank_coverage(n: int, rho: float, times: int, seed: int = 0) -> float:
+    """Coverage of the interval of Spearman's coefficient over n models from a bivariate normal distribution."""
+    from scipy.stats import rankdata
+
+    from michelangelo.analysis.correlation import interval_of
+
+    rng = np.random.default_rng([seed, n, int(100 * rho)])
+    x = rng.standard_normal((times, n))
+    y = rho * x + np.sqrt(1 - rho**2) * rng.standard_normal((times, n))
+    a, b = rankdata(x, axis=1), rankdata(y, axis=1)
+    found = 1 - 6 * ((a - b) ** 2).sum(axis=1) / (n * (n * n - 1))
+    truth = 6 / np.pi * np.arcsin(rho / 2)
+    ends = np.array([interval_of(float(r), n) for r in found])
+    return _share(ends[:, 0], ends[:, 1], float(truth))
+
+
+def run() -> dict[str, Any]:
+    """The average coverage of means' intervals at 30 to 500 instances against 95 %, in units of the 2 % allowed."""
+    sizes = [n for n in SIZES if n >= 30]
+    binary = {n: float(wilson_coverage(n).mean()) for n in sizes}
+    scored = {n: float(np.mean([*graded_coverage(n, QUICK).values()])) for n in sizes}
+    worst = max(abs(v - 0.95) for v in [*binary.values(), *scored.values()])
+    low, high = (f(v for d in (binary, scored) for v in d.values()) for f in (min, max))
+    detail = f"average coverage {100 * low:.1f} to {100 * high:.1f} % at {sizes[0]} to {sizes[-1]} instances"
+    return {"name": "coverage", "ratio": worst / 0.02, "bar": 1.0, "detail": f"{detail}, 95 % intervals of means"}
+
+
+def tables(times: int) -> Iterator[str]:
+    """The Markdown tables, one text each."""
+    sets = max(100, times // 4)
+    plain = ("plain t", "worst", "plain bootstrap", "worst")
+    yield _table(
+        f"Means: coverage of 95 % intervals, %. 0/1 scores: {len(SHARES)} true shares from 0.02 to 0.98, exact. "
+        f"Graded: {len(TRUTHS)} truths, {times:,} sets each. Average over truths, and the worst of them. The last "
+        "four columns are the plain methods on the graded truths, for comparison; they are not used.",
+        ("n", "0/1, average", "worst", "graded, average", "worst", "method", *plain),
+        (_means_row(n, times) for n in SIZES),
+    )
+    yield _table(
+        "Graded means, truth by truth: coverage, %.",
+        ("truth", *(f"n = {n}" for n in (10, 30, 100))),
+        _truth_rows((10, 30, 100), times),
+    )
+    yield _table(
+        f"Paired differences: coverage, %, {sets:,} sets. Three pairs of 0/1 models on the same questions, three of "
+        "graded ones.",
+        ("n", "0/1, average", "worst", "graded, average", "worst"),
+        (_paired_row(n, sets) for n in SIZES[:-1]),
+    )
+    yield _table(
+        f"From one curve of 8 lengths: coverage, %, {sets:,} sets. Straight falls from 0.95 to 0.32, flat stays at "
+        "0.95, bent falls to 0.35 and stays there.",
+        ("scores", "curve", "n per length", *curve_coverage("0/1", STRAIGHT, 5, 2, 0)),
+        _curve_rows(sets),
+    )
+    yield _table(
+        "Two curves of 8 lengths (three for equal slopes): coverage of the first two, false alarms of the tests at 5 % "
+        f"for the others, %; {sets:,} sets. Shared: all answer the same questions, and some are hard for all.",
+        ("scores", "questions", "n per length", *comparison_rates(5, 2, 0, together=False)),
+        _comparison_rows(sets),
+    )
+    yield _table(
+        "Plateaus said, %: false alarms on straight and flat curves, and how often that of the bent curve is seen.",
+        ("n per length", "straight", "flat", "bent"),
+        ((n, *(_percent(v) for v in plateau_rates(n, sets, 3).values())) for n in (10, 30, 100, 300)),
+    )
+    yield _table(
+        "Spearman's coefficient: coverage, %, models drawn from a bivariate normal distribution of this correlation.",
+        ("models", "0", "0.4", "0.8"),
+        ((n, *(_percent(rank_coverage(n, rho, times)) for rho in (0.0, 0.4, 0.8))) for n in (8, 10, 15, 30, 60)),
+    )
+
+
+def _truth_rows(sizes: Sequence[int], times: int) -> Iterator[tuple[Any, ...]]:
+    found = [graded_coverage(n, times) for n in sizes]
+    for name in TRUTHS:
+        yield name, *(_percent(by_truth[name]) for by_truth in found)
+
+
+def _means_row(n: int, times: int) -> tuple[Any, ...]:
+    binary, scored = wilson_coverage(n), np.array([*graded_coverage(n, times).values()])
+    by_t, by_bootstrap = plain_coverage(n, times)
+    cells = [_percent(float(f(v))) for v in (binary, scored) for f in (np.mean, np.min)]
+    plain = [_percent(float(f(v))) for v in (by_t, by_bootstrap) for f in (np.mean, np.min)]
+    return (n, *cells, "t" if n < MIN_BOOTSTRAP else "bootstrap", *plain)
+
+
+def _paired_row(n: int, times: int) -> tuple[Any, ...]:
+    found = np.array(paired_coverage(n, times))
+    return (n, *(_percent(float(f(v))) for v in (found[:3], found[3:]) for f in (np.mean, np.min)))
+
+
+def _curve_rows(times: int) -> Iterator[tuple[Any, ...]]:
+    for kind in ("0/1", "graded"):
+        for name, means in (("straight", STRAIGHT), ("flat", FLAT), ("bent", BENT)):
+            for n in (10, 30, 100):
+                found = curve_coverage(kind, means, n, times, 1)
+                yield kind, name, n, *(_percent(v) for v in found.values())
+
+
+def _comparison_rows(times: int) -> Iterator[tuple[Any, ...]]:
+    for kind, together in (("0/1", False), ("0/1", True), ("graded", False)):
+        for n in (10, 30, 100):
+            found = comparison_rates(n, times, 2, together=together, kind=kind)
+            yield kind, "shared" if together else "own", n, *(_percent(v) for v in found.values())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _table(caption: str, head: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines += [f"| {' | '.join(str(c) for c in row)} |" for row in rows]
+    return f"{caption}\n\n" + "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables, or write them between the markers of a Markdown file."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--times", type=int, default=2000, help="simulated sets per truth and size (default 2000)")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="a Markdown file with the two markers")
+    given = parser.parse_args(arguments)
+    if given.write is None:
+        for text in tables(given.times):
+            print(f"{text}\n", flush=True)
+        return 0
+    text = "\n\n".join(tables(given.times))
+    page = given.write.read_text(encoding="utf-8")
+    before, after = page.split(MARKS[0])[0], page.split(MARKS[1])[1]
+    with replacing(given.write) as temporary:
+        temporary.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

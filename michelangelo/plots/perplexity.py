@@ -1,0 +1,147 @@
+"""Perplexity against context length, and the error on the same texts beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from michelangelo.errors import UserError
+from michelangelo.lsq.lengths import format_length
+from michelangelo.lsq.registry import tasks
+from michelangelo.plots.layout import GRID, Theme, dress, footer, length_axis, score_axis
+from michelangelo.plots.palette import DASHES, Look, family_look, family_of, transparent
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_ROW = 300
+_TICKS = [step * 10**power for power in range(5) for step in (1, 1.5, 2, 3, 5, 7)]
+
+
+def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None = None) -> go.Figure:
+    """Perplexity against context length, one row of panels per task; with scores, the error stands beside it.
+
+    A length without any measured text is a gap. Perplexities of different models stand on their own vocabularies: the
+    shapes of lines can be compared, their heights can't.
+
+    Args:
+        table: as ``analysis.perplexity`` or ``analysis.perplexity_beside_scores`` gives it; the latter adds the panels
+            with the error (1 - score).
+        theme: as in ``plots.curves``.
+        note: footer.
+
+    Raises:
+        UserError: where nothing was measured.
+    """
+    from plotly.subplots import make_subplots
+
+    if not len(table) or table["perplexity"].isna().all():
+        raise UserError("nothing to draw: no text was measured")
+    sides = ("perplexity", "error") if "error" in table else ("perplexity",)
+    names = list(dict.fromkeys(table["task"]))
+    fig = make_subplots(
+        rows=len(names),
+        cols=len(sides),
+        subplot_titles=[f"{escape(_title(name))}: {side}" for name in names for side in sides],
+        horizontal_spacing=0.09,
+        vertical_spacing=min(0.9 / max(1, len(names) - 1), 80 / (_ROW * len(names))),
+    )
+    named: set[str] = set()
+    for row, name in enumerate(names, 1):
+        for model, look, dash, part in _series(table[table["task"] == name], table):
+            for column, side in enumerate(sides, 1):
+                ends = ("low", "high") if side == "perplexity" else ("error_low", "error_high")
+                traces = [*_bands(part, ends, look, model), _line(part, side, ends, look, dash, model)]
+                traces[-1]["showlegend"] = model not in named
+                named.add(model)
+                fig.add_traces(traces, rows=row, cols=column)
+    _finish(fig, table, len(names), len(sides), theme, note)
+    return fig
+
+
+def _title(task: str) -> str:
+    return tasks()[task].title if task in tasks() else task
+
+
+def _series(part: pd.DataFrame, whole: pd.DataFrame) -> Iterator[tuple[str, Look, str, pd.DataFrame]]:
+    families = {m: family_of(str(m), f) for m, f in zip(whole["model"], whole["family"], strict=True)}
+    for model, rows in part.groupby("model", sort=True):
+        mates = sorted(m for m in families if families[m] == families[model])
+        yield (
+            str(model),
+            family_look(families[model]),
+            DASHES[mates.index(model) % len(DASHES)],
+            rows.sort_values("target_tokens"),
+        )
+
+
+def _bands(part: pd.DataFrame, ends: tuple[str, str], look: Look, model: str) -> Iterator[dict[str, Any]]:
+    there = part[ends[0]].notna().to_numpy()
+    run = np.cumsum(np.diff(np.concatenate([[False], there]).astype(int)) == 1)
+    for _, piece in part[there].groupby(run[there]):
+        x = piece["target_tokens"].to_numpy(dtype=float)
+        low, high = (piece[end].to_numpy(dtype=float) for end in ends)
+        if len(x) == 1:
+            x, low, high = np.array([x[0] * 0.95, x[0] * 1.05]), np.repeat(low, 2), np.repeat(high, 2)
+        yield {
+            "type": "scatter",
+            "x": np.concatenate([x, x[::-1]]),
+            "y": np.concatenate([high, low[::-1]]),
+            "fill": "toself",
+            "fillcolor": transparent(look.colour, 0.15),
+            "mode": "lines",
+            "line": {"width": 0},
+            "legendgroup": model,
+            "showlegend": False,
+            "hoverinfo": "skip",
+        }
+
+
+def _line(part: pd.DataFrame, side: str, ends: tuple[str, str], look: Look, dash: str, model: str) -> dict[str, Any]:
+    names = ["target_tokens", side, *ends, "n_measured" if side == "perplexity" else "score_n"]
+    hover = [_hover(side, *values) for values in part[names].astype(float).itertuples(index=False)]
+    return {
+        "type": "scatter",
+        "x": part["target_tokens"].to_numpy(dtype=float),
+        "y": part[side].to_numpy(dtype=float),
+        "mode": "lines+markers",
+        "name": escape(model),
+        "legendgroup": model,
+        "connectgaps": False,
+        "line": {"color": look.colour, "width": 2, "dash": dash},
+        "marker": {"symbol": look.marker, "size": 8, "color": look.colour},
+        "text": hover,
+        "hovertemplate": "%{text}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _hover(side: str, tokens: float, value: float, low: float, high: float, n: float) -> str:
+    interval = "" if np.isnan(low) else f" ({low:.3f} to {high:.3f})"
+    return f"{format_length(int(tokens))}: {side} {value:.3f}{interval}, n {int(np.nan_to_num(n))}"
+
+
+def _finish(fig: go.Figure, table: pd.DataFrame, rows: int, columns: int, theme: Theme, note: str | None) -> None:
+    low, high = float(table["target_tokens"].min()), float(table["target_tokens"].max())
+    axis = length_axis(low, high)
+    axis["range"] = [float(np.log10(low / 1.2)), float(np.log10(high * 1.2))]
+    fig.update_xaxes(**axis)
+    fig.update_xaxes(title_text="Context length (tokens, log scale)", row=rows)
+    fig.update_yaxes(
+        type="log", tickmode="array", tickvals=_TICKS, gridcolor=GRID, zeroline=False,
+        title_text="Perplexity per token", col=1,
+    )  # fmt: skip
+    if columns == 2:
+        fig.update_yaxes(**score_axis(), title_text="Error (1 - mean score)", col=2)
+    fig.update_annotations(font_size=13)
+    dress(fig, theme)
+    tall = footer(fig, note or "", below=62)
+    fig.update_layout(
+        height=_ROW * rows + 130 + tall,
+        margin={"l": 60, "r": 20, "t": 50, "b": 70 + tall},
+        legend={"groupclick": "togglegroup", "font": {"size": 11}},
+        showlegend=True,
+    )
