@@ -3,6 +3,7 @@
 import streamlit as st
 
 from michelangelo import plots
+from michelangelo.analysis.chance import Rates
 from michelangelo.errors import UserError
 from michelangelo.web import curve_choice, curve_controls, curve_data, curve_export, curve_tables, curve_tabs
 from michelangelo.web.curve_data import Shown
@@ -20,7 +21,7 @@ def no_match(choice: curve_choice.Choice) -> None:
     st.stop()
 
 
-def panels(shown: Shown, looks: curve_controls.Looks, chance: curve_tables.Rates, name: str = "d_figure") -> None:
+def panels(shown: Shown, looks: curve_controls.Looks, chance: Rates, name: str = "d_figure") -> None:
     parts = [part for _, part in shown.table.groupby(curve_controls.BY[looks.view], sort=False)]
     with st.grid("auto", min_column_width=430) if len(parts) > 1 else st.container():
         for number, part in enumerate(parts):

@@ -4,9 +4,9 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from michelangelo import plots, runs
+from michelangelo import analysis, plots, runs
 from michelangelo.errors import MichelangeloError, TooShortError, UserError
-from michelangelo.web import curve_tables, live, sources
+from michelangelo.web import live, sources
 from michelangelo.web.figures import show_figure
 from michelangelo.web.live_cost import show_cost
 from michelangelo.web.live_estimate import checked_models, estimated, may_run, show_estimate, summary, without_budget
@@ -60,7 +60,7 @@ def outcome(entry: RunEntry, at: runs.Progress) -> None:
     try:
         loaded = sources.load(sources.Entry(entry.run_id, "run", entry.results))
         figure = plots.curves(
-            loaded.frame, chance=curve_tables.chances(loaded.frame), legend="below", columns=1,
+            loaded.frame, chance=analysis.chance_rates(loaded.frame), legend="below", columns=1,
         )  # fmt: skip
     except MichelangeloError as error:
         tell("The answers can't be shown.", [str(error)])

@@ -4,6 +4,7 @@ import streamlit as st
 
 from michelangelo.errors import MichelangeloError
 from michelangelo.web import sources, uploads
+from michelangelo.web.audit_view import audit_view
 from michelangelo.web.file_report import sets_table
 from michelangelo.web.notes import tell
 from michelangelo.web.run_list import recent_runs
@@ -104,5 +105,5 @@ if shown:
         tell("This set can't be read any more.", [str(error)], level="error")
 else:
     st.info("Nothing is loaded. Upload a file, open a run, or load the sample results.", icon=":material/info:")
-# The audit of MRCR datasets has its place here.
+audit_view()
 sources.sources_control()

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from michelangelo.analysis import chance_rates
 from michelangelo.errors import UserError
 from michelangelo.plots import report_page
 from michelangelo.plots.report import report_html, write_report
-from michelangelo.plots.report_chance import chance_rates
 from michelangelo.plots.report_numbers import Settings
 from michelangelo.results import combine, read_bytes
 from tests.pages import lines, row

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from michelangelo.analysis.abstention import abstention, constant_baselines
     from michelangelo.analysis.cells import records
+    from michelangelo.analysis.chance import chance_rates
     from michelangelo.analysis.correlation import (
         beside_the_paper,
         critical_rho,
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 _HOME = {
     "abstention": ("abstention", "constant_baselines"),
     "cells": ("records",),
+    "chance": ("chance_rates",),
     "correlation": (
         "beside_the_paper",
         "critical_rho",
@@ -89,6 +91,7 @@ __all__ = [
     "beside_the_paper",
     "binned",
     "bootstrap",
+    "chance_rates",
     "compare_runs",
     "constant_baselines",
     "critical_rho",

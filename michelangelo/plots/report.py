@@ -16,7 +16,6 @@ from michelangelo.lsq.files import replacing
 from michelangelo.plots import report_page as page
 from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
-from michelangelo.plots.report_chance import chance_rates
 from michelangelo.plots.report_correlations import correlations
 from michelangelo.plots.report_numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
 from michelangelo.plots.series import View
@@ -93,7 +92,7 @@ def report_html(
     whole = analysis.joint(frame, split=made.split, metric=made.metric, cluster=made.cluster)
     table = whole.table
     unsplit = analysis.curves(frame, metric=made.metric) if made.split else table
-    rates = chance_rates(frame) if chance is None else chance
+    rates = analysis.chance_rates(frame, made.split) if chance is None else chance
     provenance = str(table.attrs.get("provenance") or analysis.provenance(frame))
     derived = list(sections(frame, whole, made))
     parts = [

@@ -183,7 +183,7 @@ def read_uploads(
         here.mkdir()
         paths = {}
         for number, (name, data) in enumerate(uploads.items()):
-            base = _base_name(name)
+            base = base_name(name)
             path = here / base if not (here / base).exists() else here / f"{number}_{base}"
             path.write_bytes(data)
             paths[name] = path
@@ -206,7 +206,8 @@ def _read_upload(path: Path, workspace: Path, given: Given | None) -> Loaded:
     return read_batch(replace(batch, members=members, beside=beside), given)
 
 
-def _base_name(name: str) -> str:
+def base_name(name: str) -> str:
+    """An upload's name without folders and unusual characters, fit to be a file's."""
     base = re.split(r"[/\\]", name)[-1]
     return re.sub(r"[^A-Za-z0-9 ._()@+=,-]", "_", base).strip(" .")[-120:] or "upload"
 

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo import analysis
+from michelangelo.analysis import chance
 from michelangelo.analysis.abstention import VIEWS
 from michelangelo.analysis.cells import distinct
 from michelangelo.analysis.joint import Joint
@@ -56,7 +57,7 @@ class Groups:
         nameless: groups with samples that don't say which instance they are.
         abstaining: groups with questions that have an option "I don't know".
         tags: the rows' tags, by name.
-        params: rows by task, variant and parameters, as ``curve_tables.param_counts`` gives them.
+        params: rows by task, variant and parameters, as ``analysis.chance.questions`` gives them.
         metrics: the metrics rows hold, the headline score first.
     """
 
@@ -104,7 +105,7 @@ def groups(key: Key, _frame: pd.DataFrame) -> Groups:
         having(_frame["instance_id"].isna()),
         having(_frame["view"].isin(VIEWS)),
         tags,
-        curve_tables.param_counts(_frame),
+        chance.questions(_frame),
         curve_tables.metric_names(_frame),
     )
 
@@ -201,7 +202,7 @@ class Shown:
     def _tasks(self) -> tuple[str, ...]:
         return tuple(sorted(set(self.table["task"]) & set(tasks())))
 
-    def chances(self) -> curve_tables.Rates:
+    def chances(self) -> chance.Rates:
         """Chance rates of the tasks on screen that are known here."""
         found = chances(self.data.key, self.split, self._tasks, self.groups)
         _simulated().add((self.data.key, self.split, self._tasks))
@@ -253,10 +254,10 @@ def _kept(
 
 
 @st.cache_data(max_entries=16, show_spinner="Simulating chance…")
-def chances(key: Key, split: tuple[str, ...], shown: tuple[str, ...], _groups: Groups) -> curve_tables.Rates:
+def chances(key: Key, split: tuple[str, ...], shown: tuple[str, ...], _groups: Groups) -> chance.Rates:
     """Chance rates of the tasks shown that are known here."""
     counts = _groups.params
-    return curve_tables.chances_of(counts[counts["task"].isin(shown)], split)
+    return chance.chance_of(counts[counts["task"].isin(shown)], split)
 
 
 @st.cache_resource

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from michelangelo.analysis import abstention, constant_baselines
-from michelangelo.analysis.cells import distinct
-from michelangelo.errors import UserError
-from michelangelo.lsq import Task, tasks
 from michelangelo.lsq.lengths import format_length
-from michelangelo.web.building import chance_rates
 from michelangelo.web.curve_choice import Chosen
 
 THRESHOLDS = ("80 % of the shortest", *(f"{v / 100:.2f}" for v in range(10, 100, 5)))
@@ -25,11 +18,6 @@ ABSTENTION_NOTE = (
     "all of these; the balanced mean, the mean of both halves, gives it 0.5."
 )
 """What stands under the abstention table."""
-
-MOST_LEVELS = 5
-"""Complexities whose chance rates are simulated, at most."""
-
-Rates = dict[str, list[tuple[str, float]]]
 
 
 def sources_of(table: pd.DataFrame, frame: pd.DataFrame) -> pd.Series[str]:
@@ -150,85 +138,6 @@ def abstention_table(frame: pd.DataFrame) -> pd.DataFrame:
     baselines = constant_baselines(own).rename(columns={"baseline": "model"})
     table: pd.DataFrame = pd.concat([abstention(own), baselines])[list(names)]
     return table.rename(columns=names)
-
-
-def param_counts(frame: pd.DataFrame) -> pd.DataFrame:
-    """The questions that samples of known tasks were asked, counted.
-
-    Returns:
-        One row per task, variant (``""`` for none), complexity and parameters: those, ``params`` (a dictionary, or
-        missing) and ``rows``.
-    """
-    own = frame.loc[
-        ~frame["aggregate"].astype(bool) & frame["task"].isin(set(tasks())), ["task", "variant", "complexity", "params"]
-    ].reset_index(drop=True)
-    own["variant"] = own["variant"].fillna("")
-    own["text"] = own["params"].map(repr)
-    cells, code = distinct(own, ["task", "variant", "complexity", "text"])
-    first = np.unique(code, return_index=True)[1]
-    return cells.drop(columns="text").assign(
-        params=own["params"].to_numpy()[first], rows=np.bincount(code, minlength=len(cells))
-    )
-
-
-def chances(frame: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
-    """Chance rates of the tasks known here among result rows, see ``chances_of``."""
-    return chances_of(param_counts(frame), split)
-
-
-def chances_of(counts: pd.DataFrame, split: Sequence[str] = ()) -> Rates:
-    """Chance rates of tasks, for the parameters that the questions of a task and variant share.
-
-    Of several complexities each counts by its rows; where curves are split by complexity, each has a rate of its own.
-    Another parameter that takes several values is left at the task's default, which for the standard sets means: mixed.
-
-    Args:
-        counts: as ``param_counts`` gives them.
-        split: the columns curves are split by.
-    """
-    known, found = tasks(), {}
-    for name, of_task in counts.groupby(counts["task"].astype(str)):
-        task = known[str(name)]
-        variants = [(str(variant), rows) for variant, rows in of_task.groupby("variant")]
-        for variant, rows in variants:
-            with contextlib.suppress(UserError):  # rows of an older version with parameters this one doesn't have
-                key = str(name) if len(variants) == 1 else f"{name} · {variant or 'standard'}"
-                found[key] = _rates(task, rows, split)
-    return found
-
-
-def _rates(task: Task[Any], rows: pd.DataFrame, split: Sequence[str]) -> list[tuple[str, float]]:
-    names = {p.name for p in task.parameters}
-    shared = _shared_params(rows, names)
-    leveled = rows[rows["complexity"].notna()] if "complexity" in names else rows[:0]
-    found = leveled.groupby(leveled["complexity"].astype(int), as_index=False)["rows"].sum().head(MOST_LEVELS)
-    levels = [
-        (c, n, chance_rates(task.name, _key(shared | {"complexity": c})))
-        for c, n in zip(found["complexity"].tolist(), found["rows"].tolist(), strict=True)
-    ]
-    if not levels:
-        return _named([(r.label, r.mean) for r in chance_rates(task.name, _key(shared))])
-    if "complexity" in split:
-        return [(f"chance, complexity {c}", r.mean) for c, _, rates in levels for r in rates[:1]]
-    total = sum(n for _, n, _ in levels)
-    mixed = [sum(n * rates[i].mean for _, n, rates in levels) / total for i in range(len(levels[0][2]))]
-    return _named(list(zip([r.label for r in levels[0][2]], mixed, strict=True)))
-
-
-def _named(rates: list[tuple[str, float]]) -> list[tuple[str, float]]:
-    """Rates with the labels of their lines; of readers that score alike only the first."""
-    rates = list({round(mean, 3): (label, mean) for label, mean in reversed(rates)}.values())[::-1]
-    return [("chance" if len(rates) == 1 else f"chance, {label}", mean) for label, mean in rates]
-
-
-def _shared_params(rows: pd.DataFrame, names: set[str]) -> dict[str, Any]:
-    held = [p for p in rows["params"] if isinstance(p, dict)]
-    values: dict[str, set[str]] = {name: {repr(p.get(name)) for p in held} for name in names}
-    return {n: held[0][n] for n, v in values.items() if len(v) == 1 and held and n in held[0]}
-
-
-def _key(params: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    return tuple(sorted(params.items()))
 
 
 def csv_of(table: pd.DataFrame) -> bytes:
