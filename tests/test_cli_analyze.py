@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -117,3 +118,22 @@ def test_published_scores_are_tested_over_points(capsys: pytest.CaptureFixture[s
     data = found(capsys, str(path), "--show", "parallel,spearman")
     assert {r["basis"] for r in data["parallel"]} == {"points", None}
     assert max(r["n"] for r in data["spearman"]) == 13
+
+
+def test_the_report_says_what_was_read_and_follows_the_options(file: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_bytes(file.read_bytes() + b'{"model": "<i>late</i>", "task": "t"}\n')
+    out = tmp_path / "report.html"
+    options = ("--compare", "bent,flat", "--gate", "128k", "--by", "step", "--split", "complexity")
+    assert main(["analyze", str(bad), *options, "--threshold", "0.6", "--out", str(out)]) == 0
+    html = out.read_text(encoding="utf-8")
+    assert hashlib.sha256(bad.read_bytes()).hexdigest() in html
+    assert "Michelangelo result rows" in html
+    assert "target_tokens is missing" in html
+    assert "a score of 0.6" in html
+    assert "Errors are clustered" not in html
+    assert '<th class="number">complexity</th>' in html
+    for text in ("Is this window real?", "The two models compared", "Where the two models cross", "Runs against"):
+        assert text in html
+    assert "<td>all</td>" in html
+    assert "at 16K the score" in html

@@ -308,13 +308,14 @@ def test_the_report_holds_what_is_on_screen() -> None:
 
 
 def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
-    frame = read_bytes("mine.jsonl", own(models=("m-1", "m-2"))).frame
-    data = curve_data.Data((("a test", "none", len(frame)),), frame)
+    loaded = read_bytes("mine.jsonl", own(models=("m-1", "m-2")))
+    frame = loaded.frame
+    data = curve_data.Data((("a test", "none", len(frame)),), frame, (loaded.report,))
     known = curve_data.groups(data.key, frame)
     every = curve_data.whole(data.key, (), "score", frame)
     mine = every.table[(every.table["model"] == "m-2") & (every.table["target_tokens"] == 8192)]
     drawn = restricted(every, mine["place"].tolist())
-    shown = curve_data.Shown(data, known, every, drawn, (), "score", None, "auto")
+    shown = curve_data.Shown(data, known, every, drawn, (), "score", 0.65, "auto")
     rows = shown.rows()
     assert (set(rows["model"]), set(rows["target_tokens"]), len(rows)) == ({"m-2"}, {8192}, 6)
     assert shown.provenance().startswith("mine.jsonl · 6 samples")
@@ -322,6 +323,18 @@ def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
     assert ">m-2<" in page_text
     assert ">m-1<" not in page_text
     assert "<title>Degradation curves" in page_text
+    assert loaded.report.sha256 in page_text
+    assert "a score of 0.65" in page_text
+
+
+def test_the_report_is_split_and_measured_as_the_page_is() -> None:
+    loaded = read_bytes("mine.jsonl", own(models=("m-1", "m-2")))
+    data = curve_data.Data((("another test", "none", len(loaded.frame)),), loaded.frame)
+    every = curve_data.whole(data.key, ("view",), "raw", loaded.frame)
+    known = curve_data.groups(data.key, loaded.frame)
+    page_text = curve_export.report(curve_data.Shown(data, known, every, every, ("view",), "raw", None, "auto"))
+    assert b"<th>view</th>" in page_text
+    assert b"Metric: raw." in page_text
 
 
 @pytest.mark.parametrize("view", ["task", "family", "model"])

@@ -253,7 +253,7 @@ def test_a_run_is_extended_and_only_what_is_new_is_asked(root: Path) -> None:
     assert at.button(key="e_extend_go").disabled
     at.number_input(key=f"e_more_{run_id}_count").set_value(3).run()
     at.multiselect(key=f"e_more_{run_id}_length").set_value(["2K"]).run()
-    assert any(t.startswith("4 questions are asked") for t in texts(at))
+    assert any(t.startswith("New questions: 4.") for t in texts(at))
     at.button(key="e_extend_go").click().run()
     until(at, lambda a: says(a, "Completed") and any(t.startswith("6 of 6") for t in texts(a)))
     assert rows_of(root)[: len(before)] == before

@@ -16,7 +16,7 @@ from michelangelo.errors import UserError
 from michelangelo.lsq import Chance, Task, tasks
 
 Rates = dict[str, list[tuple[str, float]]]
-"""Labels and rates (0 to 1) of a task's random readers, by task or ``task · variant``, as ``plots.curves`` takes them."""
+"""Labels and rates (0 to 1) of random readers by task or ``task · variant``, as ``plots.curves`` takes them."""
 
 DRAWS = 200
 """Questions simulated for each configuration."""

@@ -19,6 +19,8 @@ def provenance(frame: pd.DataFrame) -> str:
         parts.append(f"{int(aggregate.sum()):,} published averages")
     if versions := _distinct(samples, "michelangelo_version"):
         parts.append(f"michelangelo {', '.join(versions)}")
+    if scorers := _distinct(samples, "scorer_version"):
+        parts.append(f"scorer {', '.join(scorers)}")
     if "seed" in samples and samples["seed"].notna().any():
         low, high = int(samples["seed"].min()), int(samples["seed"].max())
         parts.append(f"seed {low}" if low == high else f"seeds {low}-{high}")
@@ -45,15 +47,28 @@ def notices(frame: pd.DataFrame) -> list[str]:
     for row in rates[rates["mean"] > UNPARSED_LIMIT].reset_index().to_dict("records"):
         share = f"{100 * row['mean']:.1f} % of {int(row['size']):,}"
         said.append(f"{row['model']} on {row['task']}: {share} replies had no recognised answer and score 0")
-    versions = _distinct(frame, "michelangelo_version")
-    if len(versions) > 1:
-        said.append(f"these results used different versions ({', '.join(versions)}); scores may not be comparable")
+    said += version_warnings(frame)
     flags = frame["flags"] if "flags" in frame else pd.Series(dtype=object)
     unverified = sum(isinstance(f, list) and "unverified" in f for f in flags.dropna())
     if unverified:
         said.append(
             f"{unverified:,} replies came without a prompt token count; a cut prompt would not be noticed there"
         )
+    return said
+
+
+def version_warnings(frame: pd.DataFrame) -> list[str]:
+    """Sentences about samples of one task that different versions made or scored."""
+    own = frame[~frame["aggregate"].fillna(False).astype(bool)] if "aggregate" in frame else frame
+    kinds = {"task_version": "task", "scorer_version": "scorer", "michelangelo_version": "michelangelo"}
+    said = []
+    for column, kind in kinds.items():
+        if column not in own or own[column].nunique() < 2:
+            continue
+        for task, values in own.groupby("task")[column]:
+            if len(names := sorted(map(str, values.dropna().unique()))) > 1:
+                told = f"these results used different {kind} versions ({', '.join(names)})"
+                said.append(f"{task}: {told}. Scores may not be comparable.")
     return said
 
 

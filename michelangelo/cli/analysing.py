@@ -67,7 +67,9 @@ def analyze(
     if threshold is not None and not 0 < threshold <= 1:
         raise UserError(f"--threshold {threshold:g} is not a score above 0 and up to 1")
     _check_report(out)
-    frame, messages = _read(files)
+    loaded, warned = _read(files)
+    frame = _rows(loaded, files)
+    messages = [*warned, *(m for one in loaded for m in _amiss(one))]
     for message in messages:
         note(message)
     apart = tuple(listed("--split", split)) if split else ()
@@ -84,9 +86,18 @@ def analyze(
     if by:
         found["runs"] = analysis.compare_runs(frame, by, metric=metric, cluster=cluster)
     if out is not None:
+        from michelangelo.cli.report_sections import further_sections
         from michelangelo.plots.report import write_report
+        from michelangelo.plots.report_numbers import Settings
 
-        write_report(frame, out)
+        write_report(
+            frame,
+            out,
+            reports=[one.report for one in loaded],
+            messages=warned,
+            made=Settings(apart, metric, threshold, cluster),
+            further=further_sections(found),
+        )
     _print(frame, found, messages, as_json=as_json)
     if out is not None and not as_json:
         echo(f"report: {out}")
@@ -196,18 +207,24 @@ def _print(frame: pd.DataFrame, found: dict[str, pd.DataFrame], messages: list[s
         note(f"note: {notice}")
 
 
-def _read(files: list[str]) -> tuple[pd.DataFrame, list[str]]:
-    """One frame of all files, and what reading them found amiss."""
-    from michelangelo.results import combine, read_files
+def _read(files: list[str]) -> tuple[list[Loaded], list[str]]:
+    """What was read, and warnings on reading it."""
+    from michelangelo.results import read_files
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         loaded = read_files(*files)
-    messages = [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+    return loaded, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
+
+
+def _rows(loaded: list[Loaded], files: list[str]) -> pd.DataFrame:
+    """One frame of all files."""
+    from michelangelo.results import combine
+
     frame = combine(loaded)
     if not len(frame):
         raise DataError(f"no usable row in {', '.join(files)}")
-    return frame, [*messages, *(m for one in loaded for m in _amiss(one))]
+    return frame
 
 
 def _amiss(one: Loaded) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, replacing
 from michelangelo.lsq.registry import tasks
+from michelangelo.results.mrcr_scores import grader_scores, key_of
 from michelangelo.runs.rows import score_fields
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED
@@ -91,7 +92,9 @@ def rescore(source: str | Path, out: str | Path | None = None) -> Rescored:
 def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """One row judged again, its old judgement in ``previous``; the row itself where there is nothing to judge."""
     task = tasks().get(str(row.get("task")))
-    if task is None or row["status"] not in JUDGED or row.get("answer") is None or row.get("response") is None:
+    if task is None:
+        return _graded(row)
+    if row["status"] not in JUDGED or row.get("answer") is None or row.get("response") is None:
         return row
     finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
     flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
@@ -100,6 +103,15 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}
     fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f == SCORER_ERROR)]}
     return {**row, **fields, "scorer_version": task.scorer_version, "previous": [*(row.get("previous") or []), old]}
+
+
+def _graded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Another tool's MRCR row with every grader's score beside its own; any other row itself."""
+    name, answer, response = str(row.get("task")), row.get("answer"), row.get("response")
+    if "mrcr" not in name.lower() or row.get("score") is None or not answer or response is None:
+        return row
+    found, _ = grader_scores(key_of(name, answer, row.get("params")), answer, response)
+    return {**row, "scores": {**(row.get("scores") or {}), **found}}
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -15,8 +15,10 @@ from michelangelo.analysis import chance
 from michelangelo.analysis.abstention import VIEWS
 from michelangelo.analysis.cells import distinct
 from michelangelo.analysis.joint import Joint
+from michelangelo.analysis.provenance import version_warnings
 from michelangelo.lsq import tasks
 from michelangelo.plots.layout import Theme
+from michelangelo.results import Report
 from michelangelo.web import curve_choice, curve_tables, sources
 from michelangelo.web.notes import tell
 from michelangelo.web.page_links import page_link
@@ -40,10 +42,12 @@ class Data:
     Attributes:
         key: what caches are keyed by.
         frame: their rows, shared between sessions and not to be changed.
+        reports: what reading them found.
     """
 
     key: Key
     frame: pd.DataFrame
+    reports: tuple[Report, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +87,7 @@ def in_use() -> Data:
             page_link("live_evaluation", "Start a run", ":material/play_circle:")
         st.stop()
     key = sources.identity(loaded)
-    return Data(key, sources.combined(key, loaded))
+    return Data(key, sources.combined(key, loaded), tuple(one.report for one in loaded))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Looking through the results…")
@@ -191,7 +195,7 @@ class Shown:
     def _remarks(self) -> tuple[list[str], list[str]]:
         rows = self.rows(wanted=(*_ORIGIN, "status", "flags", "task_version", "scorer_version"))
         said = [line for line in analysis.notices(rows) if "different versions" not in line]
-        return curve_tables.version_warnings(rows), [*curve_tables.remarks(self.table), *said]
+        return version_warnings(rows), [*curve_tables.remarks(self.table), *said]
 
     @property
     def chances_known(self) -> bool:

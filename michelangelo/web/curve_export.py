@@ -8,6 +8,7 @@ from pathlib import Path
 import streamlit as st
 
 from michelangelo import plots
+from michelangelo.plots.report_numbers import Settings
 from michelangelo.web import curve_tables
 from michelangelo.web.curve_data import Shown
 
@@ -37,5 +38,12 @@ def report(shown: Shown) -> bytes:
     rows = shown.rows(wanted=tuple(frame.columns))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
-        plots.write_report(rows, path, title="Degradation curves", chance=shown.chances())
+        plots.write_report(
+            rows,
+            path,
+            title="Degradation curves",
+            chance=shown.chances(),
+            reports=shown.data.reports,
+            made=Settings(shown.split, shown.metric, shown.threshold),
+        )
         return path.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -26,7 +27,10 @@ def sources_of(table: pd.DataFrame, frame: pd.DataFrame) -> pd.Series[str]:
     filled = frame[[*keys, "source"]].drop_duplicates()
     for name in keys[:-1]:
         filled[name] = filled[name].astype(object).where(filled[name].notna(), "")
-    joined = filled.groupby(keys)["source"].agg(lambda s: ", ".join(sorted({str(v) for v in s.dropna()})))
+    held: dict[tuple[Any, ...], set[str]] = {}
+    for *key, source in filled[~filled["source"].isna()].itertuples(index=False):
+        held.setdefault(tuple(key), set()).add(str(source))
+    joined = {key: ", ".join(sorted(names)) for key, names in held.items()}
     asked = [tuple("" if pd.isna(v) else v for v in row) for row in table[keys].astype(object).itertuples(index=False)]
     own = table["source"].astype(object)
     found = [joined.get(key, "") if pd.isna(name) else str(name) for key, name in zip(asked, own, strict=True)]
@@ -95,20 +99,6 @@ def remarks(table: pd.DataFrame) -> list[str]:
     few = int((samples["method"] == "none").sum()) if len(samples) else 0
     if few:
         said.append(f"{few:,} of {len(samples):,} points have fewer than 5 instances: hollow, and without an interval.")
-    return said
-
-
-def version_warnings(frame: pd.DataFrame) -> list[str]:
-    """Sentences about samples of one task that different versions made or scored."""
-    own, said = frame[~frame["aggregate"].astype(bool)], []
-    kinds = {"task_version": "task", "scorer_version": "scorer", "michelangelo_version": "michelangelo"}
-    for column, kind in kinds.items():
-        if column not in own or own[column].nunique() < 2:
-            continue
-        for task, values in own.groupby("task")[column]:
-            if len(names := sorted(map(str, values.dropna().unique()))) > 1:
-                told = f"these results used different {kind} versions ({', '.join(names)})"
-                said.append(f"{task}: {told}. Scores may not be comparable.")
     return said
 
 

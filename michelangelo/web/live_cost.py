@@ -10,6 +10,9 @@ from michelangelo.runs.cache import CACHED
 from michelangelo.web.live_words import dollars
 from michelangelo.web.wording import plural
 
+NOT_ASKED = "cancelled"
+"""Status of the questions of an unfinished run that were not asked: they cost nothing."""
+
 _FORMAT = {
     name: st.column_config.NumberColumn(format="localized")
     for name in ("samples", "requests", "tokens in", "tokens out", "of these thinking", "cached")
@@ -71,9 +74,10 @@ def spent_line(at: Progress, unknown: int) -> str:
 def show_cost(at: Progress, frame: pd.DataFrame) -> None:
     """The section."""
     st.subheader("What did it cost", anchor=False)
-    st.text(spent_line(at, int(frame["cost_usd"].isna().sum())))
+    asked = frame[frame["status"] != NOT_ASKED]
+    st.text(spent_line(at, int(asked["cost_usd"].isna().sum())))
     st.caption("Failed requests of a known price that stated no cost count with the most they can have cost.")
     st.dataframe(
-        cost_table(frame), hide_index=True, placeholder="unknown", column_config=_FORMAT,
+        cost_table(asked), hide_index=True, placeholder="unknown", column_config=_FORMAT,
         alt="Samples, requests, tokens and cost by model",
     )  # fmt: skip

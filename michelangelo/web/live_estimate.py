@@ -16,6 +16,7 @@ from michelangelo.runs import Estimate, Plan, Preflight, estimate, preflight
 from michelangelo.web import live_keys, live_models
 from michelangelo.web.live_words import dollar_range, dollars, duration
 from michelangelo.web.notes import tell
+from michelangelo.web.wording import plural
 
 FREE = ("local", "ollama", "reader")
 """Providers that ask no money."""
@@ -127,7 +128,7 @@ def summary(found: Estimate) -> str:
     """Calls, tokens, cost and time in one line."""
     time = time_range(found)
     parts = (
-        f"{found.calls:,} calls",
+        plural(found.calls, "call"),
         f"at most {found.input_tokens:,} tokens in and {found.output_tokens:,} out",
         f"cost {dollar_range(found.cost_low_usd, found.cost_usd)}",
         "time unknown" if time == "unknown" else f"about {time}",

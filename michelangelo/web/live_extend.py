@@ -58,9 +58,7 @@ def _grown(entry: RunEntry) -> Plan:
 def _show(entry: RunEntry, at: Progress, grown: Plan) -> None:
     found = estimated(grown.to_toml())
     cost = dollar_range(found.cost_low_usd, found.cost_usd)
-    st.text(
-        f"{grown.planned - at.done:,} questions are asked. The whole run costs {cost}; spent: {dollars(at.spent_usd)}."
-    )
+    st.text(f"New questions: {grown.planned - at.done:,}. The whole run costs {cost}; spent: {dollars(at.spent_usd)}.")
     over = over_budget(found, grown.budget_usd)
     if over:
         st.text(f"The estimate exceeds the budget by {dollars(over)}.")

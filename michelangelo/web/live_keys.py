@@ -14,7 +14,7 @@ import streamlit as st
 
 from michelangelo.models import key_names
 from michelangelo.models.keys import key_source
-from michelangelo.models.registry import split_name
+from michelangelo.models.registry import providers, split_name
 
 OPTIONAL = ("compatible",)
 """Providers that can be asked without a key: a server of one's own often wants none."""
@@ -29,9 +29,10 @@ _TYPED, _OWN = "e_typed_keys", "e_own_runs"
 
 
 def providers_of(models: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """The providers of some models that take a key, each with the names its key may have."""
+    """The providers of some models that take a key, each with the names its key may have; unknown ones have none."""
+    known = providers()
     found = dict.fromkeys(model.partition("/")[0] for model in models)
-    return {name: names for name in found if (names := key_names(name))}
+    return {name: names for name in found if name in known and (names := key_names(name))}
 
 
 def source(names: Sequence[str]) -> str:
