@@ -231,5 +231,6 @@ def _amiss(one: Loaded) -> list[str]:
     report = one.report
     said = [f"{report.source}: {message}" for message in report.messages]
     if report.problem_count:
-        said.append(f"{report.source}: {report.problem_count:,} problems, first: {report.problems[0]}")
+        count = "1 problem" if report.problem_count == 1 else f"{report.problem_count:,} problems, first"
+        said.append(f"{report.source}: {count}: {report.problems[0]}")
     return said

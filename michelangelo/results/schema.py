@@ -102,7 +102,7 @@ LABELS = ("family", "provider", "task", "variant", "view", "filler")
 """Names other than the model's that pages and figures show."""
 
 _NOT_MODEL = re.compile(r"[^A-Za-z0-9 ._:/+?=&@()~-]+")
-_NOT_LABEL = re.compile(r"[\x00-\x1f\x7f\[\]`$*\\]+")
+_NOT_LABEL = re.compile(r"[\x00-\x1f\x7f\[\]`$*\\\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 
 
 def clean_model(name: str) -> str:
