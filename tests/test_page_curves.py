@@ -65,7 +65,7 @@ def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     at = page("degradation_curves")
     shown = figures(at)
     titles = [f["layout"]["annotations"][0]["text"] for f in shown]
-    assert titles[:2] == ["latent_list", "mrcr"]
+    assert titles[:2] == ["latent_list", "mrcr · 4 needles"]
     assert len(titles) == 4
     assert set(titles[2:]) <= set(read_file(published_file()).frame["task"]) | {BABILONG}
     models = [[n for n in names(f) if "chance" not in n] for f in shown]

@@ -81,7 +81,7 @@ def test_two_visitors_watch_stop_and_resume_one_run(
     other.goto(run)
     expect(other.get_by_text(re.compile(r"^\d+ of 12"))).to_be_visible()
     expect(other.get_by_text(re.compile(r"^[2-9] of 12"))).to_be_visible()
-    other.get_by_role("button", name="Stop").click()
+    other.get_by_test_id("stMain").get_by_role("button", name="Stop").click()
     for visitor in (page, other):
         expect(visitor.get_by_text("Stopped")).to_be_visible()
     folder = folder_of(run)

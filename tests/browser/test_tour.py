@@ -83,7 +83,7 @@ def test_a_run_outlives_the_page(run_address: str, watched: Any, browser: Any) -
     from playwright.sync_api import expect
 
     page, _ = watched
-    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+    expect(page.get_by_test_id("stMain").get_by_role("button", name="Stop")).to_be_visible()
     page.reload()
     expect(page.get_by_text(re.compile(r"^\d+ of 150"))).to_be_visible()
     other = browser.new_context().new_page()
