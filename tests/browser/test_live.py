@@ -54,6 +54,12 @@ def failures(traffic: Any) -> list[str]:
     return [error for error in traffic.errors if "404" not in error]
 
 
+def settled(page: Any) -> None:
+    """Wait until the page has taken the last input: a click on what is about to be redrawn is lost."""
+    page.wait_for_timeout(500)
+    page.locator('[data-testid="stApp"][data-test-script-state="notRunning"]').wait_for()
+
+
 def ready(page: Any) -> Any:
     """The button that starts a run, once nothing speaks against it."""
     from playwright.sync_api import expect
@@ -118,6 +124,7 @@ def test_a_third_visitors_key_stays_theirs(watched: Any, app_url: str, server: S
     server.script(openai.said("(D)"))
     other.goto(page.url)
     type_key(other, THIRD)
+    settled(other)
     other.get_by_role("button", name="Retry failed").click()
     expect(other.get_by_text("What did it cost")).to_be_visible()
     expect(other.get_by_text(re.compile("^1 of 1 · cost unknown"))).to_be_visible()
@@ -139,10 +146,13 @@ def test_a_model_is_picked_with_its_settings(watched: Any, app_url: str) -> None
     page.get_by_role("option", name="Anthropic").click()
     page.locator(".st-key-e_pick_model_anthropic").get_by_role("combobox").fill("claude-of-tomorrow")
     page.keyboard.press("Enter")
+    settled(page)
     page.get_by_role("button", name="Model settings").click()
     page.get_by_role("spinbutton", name="Thinking budget").fill("2048")
     page.keyboard.press("Enter")
+    settled(page)
     page.keyboard.press("Escape")
+    settled(page)
     page.get_by_role("button", name="Add", exact=True).click()
     expect(page.get_by_text("anthropic/claude-of-tomorrow?thinking_budget=2048").first).to_be_visible()
     expect(page.get_by_text("A key is missing.")).to_be_visible()
