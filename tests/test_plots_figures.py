@@ -248,3 +248,12 @@ def test_the_report_is_one_offline_file(frame: pd.DataFrame, tmp_path: Path) -> 
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(UserError, match="does not exist"):
         plots.write_report(frame, tmp_path / "no" / "report.html")
+
+
+def test_every_marker_has_a_dotted_and_a_hollow_form() -> None:
+    import plotly.graph_objects as go
+
+    looks = [plots.family_look(name) for name in ("gpt", "o-series", *(f"family {i}" for i in range(200)))]
+    assert len({look.marker for look in looks}) > 8
+    for look in looks:
+        go.Scatter(marker={"symbol": [look.marker, f"{look.marker}-dot", f"{look.marker}-open"]})

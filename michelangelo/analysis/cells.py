@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.columns import missing
+from michelangelo.results.columns import missing, plain
 from michelangelo.results.schema import FIELDS
 
 NEEDED = ("model", "task", "target_tokens", "score", "status")
@@ -107,7 +107,8 @@ def distinct(rows: pd.DataFrame, names: Sequence[str]) -> tuple[pd.DataFrame, In
     index, seen = pd.factorize(code)
     first = np.zeros(len(seen), dtype=np.int64)
     first[index[::-1]] = np.arange(len(index))[::-1]
-    return rows.iloc[first][list(names)].reset_index(drop=True), index.astype(np.int64)
+    found = rows.iloc[first][list(names)].reset_index(drop=True)
+    return found.assign(**{name: plain(found[name]) for name in names}), index.astype(np.int64)
 
 
 def gather(rows: pd.DataFrame, cell: Ints, score: Floats) -> Instances:
@@ -117,7 +118,8 @@ def gather(rows: pd.DataFrame, cell: Ints, score: Floats) -> Instances:
     ids, known = pd.factorize(rows["instance_id"], use_na_sentinel=True)
     ids = ids.astype(np.int64)
     loose = ids < 0
-    ids = np.where(loose, len(known) + np.arange(len(ids)), ids)
+    if loose.any():
+        ids = np.where(loose, len(known) + np.arange(len(ids)), ids)
     key = cell * (len(known) + len(ids)) + ids
     if not pd.Series(key).duplicated().any():
         one = np.ones(len(cell), dtype=np.int64)

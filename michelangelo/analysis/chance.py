@@ -14,6 +14,7 @@ import pandas as pd
 from michelangelo.analysis.cells import distinct
 from michelangelo.errors import UserError
 from michelangelo.lsq import Chance, Task, tasks
+from michelangelo.results.columns import plain
 
 Rates = dict[str, list[tuple[str, float]]]
 """Labels and rates (0 to 1) of random readers by task or ``task · variant``, as ``plots.curves`` takes them."""
@@ -45,7 +46,7 @@ def questions(frame: pd.DataFrame) -> pd.DataFrame:
     """
     known = ~frame["aggregate"].astype(bool) & frame["task"].isin(set(tasks()))
     own = frame.loc[known, ["task", "variant", "complexity", "params"]].reset_index(drop=True)
-    own["variant"] = own["variant"].fillna("")
+    own["variant"] = plain(own["variant"]).fillna("")
     own["text"] = own["params"].map(repr)
     cells, code = distinct(own, ["task", "variant", "complexity", "text"])
     first = np.unique(code, return_index=True)[1]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from michelangelo.results.columns import plain
+
 UNPARSED_LIMIT = 0.02
 """Above this share of replies without a recognised answer a warning is given."""
 
@@ -80,7 +82,7 @@ def postprocessed_share(frame: pd.DataFrame) -> pd.DataFrame:
     """
     known = frame[frame["status"].isin(["ok", "unparsed"])]
     said = known["postprocessed"].astype("boolean")
-    table = said.groupby(known["model"]).agg(n="count", postprocessed="sum").reset_index()
+    table = said.groupby(plain(known["model"])).agg(n="count", postprocessed="sum").reset_index()
     counts = table["n"].to_numpy(dtype=float)
     table["share"] = table["postprocessed"].to_numpy(dtype=float) / pd.Series(counts).where(counts > 0)
     return table

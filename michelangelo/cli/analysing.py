@@ -26,6 +26,8 @@ SECTIONS = ("curves", "summary", "areas", "drops", "slopes", "parallel", "platea
 USUAL = ("curves", "summary", "parallel", "plateaus", "spearman", "abstention")
 """What is shown where nothing is named."""
 
+_READ = ("extracted", "answer", "scores", "params", "tags", "tokenizer")  # replies are what makes files large
+
 
 def analyze(
     files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Result files, run folders or patterns.")],
@@ -213,7 +215,7 @@ def _read(files: list[str]) -> tuple[list[Loaded], list[str]]:
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        loaded = read_files(*files)
+        loaded = read_files(*files, details=_READ)
     return loaded, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 

@@ -20,7 +20,7 @@ from michelangelo.results.schema import Problem
 from michelangelo.results.spreadsheets import read_spreadsheet
 from michelangelo.results.tables import PART_ROWS, Table, text_table_parts
 
-PART_BYTES = 8 * 1024**2
+PART_BYTES = 4 * 1024**2
 """About how much of a file of JSON lines makes one part."""
 
 MAX_LINE = 64 * 1024**2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ NONE_WORDS = frozenset(
 )
 """What stands for no number in a column of numbers; in a column of text these words stay text."""
 
-_SHORT = 4
+_SHARED = 1000
 
 Mask = npt.NDArray[np.bool_]
 
@@ -44,6 +44,32 @@ def _column_of(data: Any, dtype: Any) -> pd.Series[Any]:
 
 def _none(size: int) -> Mask:
     return np.zeros(size, dtype=bool)
+
+
+def plain(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column, categories as text."""
+    return column.astype(TEXT) if isinstance(column.dtype, pd.CategoricalDtype) else column
+
+
+def as_categories(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of text as categories in order of appearance."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return column
+    whole = pa.array(column)
+    whole = whole.combine_chunks() if isinstance(whole, pa.ChunkedArray) else whole
+    coded = whole.dictionary_encode()
+    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    categories = pd.Index(pd.array(coded.dictionary, dtype=TEXT))
+    return pd.Series(pd.Categorical.from_codes(codes, categories=categories))
+
+
+def one_below_the_other(pieces: Sequence[pd.Series[Any]]) -> pd.Series[Any]:
+    """Columns of one kind as one; if any has categories, so has the whole."""
+    if any(isinstance(piece.dtype, pd.CategoricalDtype) for piece in pieces):
+        from pandas.api.types import union_categoricals
+
+        return pd.Series(union_categoricals([as_categories(piece) for piece in pieces]))
+    return pd.concat(pieces, ignore_index=True)
 
 
 def missing(kind: str, size: int) -> pd.Series[Any]:
@@ -74,7 +100,7 @@ def _as_text(value: Any) -> str | None:
 def to_text(cells: pd.Series[Any]) -> Column:
     """Text; numbers and objects are written out, lone surrogates become ``?``."""
     size = len(cells)
-    if isinstance(cells.dtype, pd.StringDtype):
+    if isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
         return Column(cells.astype(TEXT), _none(size), _none(size))
     try:
         array = pa.array(cells, type=pa.large_string(), from_pandas=True)
@@ -207,7 +233,7 @@ def _object(value: Any) -> Any:
 
 
 def to_json(cells: pd.Series[Any]) -> Column:
-    """Dictionaries and lists, from objects or from JSON text. Cells with the same text share one object."""
+    """Dictionaries and lists, from objects or from JSON text. Cells that say the same may share one object."""
     size = len(cells)
     if isinstance(cells.dtype, pd.StringDtype):
         codes, distinct = pd.factorize(cells, use_na_sentinel=True)
@@ -233,13 +259,11 @@ def _parsed_at_once(cells: list[str]) -> tuple[list[Any], Mask] | None:
 
 def _objects(cells: list[Any]) -> tuple[list[Any], Mask]:
     bad, out = _none(len(cells)), []
-    shared: dict[str, Any] = {}
+    shared: dict[str, Any] = {}  # flags, parameters and scores take few different values: one object each
     for i, cell in enumerate(cells):
         try:
             found = _object(cell)
-            if isinstance(found, list) and len(found) < _SHORT:  # flags: few different lists, one object each
-                found = shared.setdefault(repr(found), found)
-            out.append(found)
+            out.append(found if len(shared) > _SHARED or found is None else shared.setdefault(repr(found), found))
         except (ValueError, RecursionError):
             out.append(None)
             bad[i] = True

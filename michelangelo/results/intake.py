@@ -18,12 +18,13 @@ from michelangelo.results.gathering import Batch
 from michelangelo.results.given import Given, NeedsError, fill
 from michelangelo.results.naming import NO_MODEL
 from michelangelo.results.repetition import Notes
-from michelangelo.results.schema import Problem
+from michelangelo.results.schema import Details, Problem, left_out
 from michelangelo.results.tables import Table
 from michelangelo.results.tidying import KEPT_PROBLEMS, tidy
 
 _POOL_ROWS = 20_000
 _LARGE = 2_000
+_SMALL_FILE = 1024**2
 
 
 @dataclass
@@ -62,6 +63,7 @@ class _Pending:
     file: int
     table: Table
     rows: Sequence[int]
+    small: bool
 
 
 @dataclass
@@ -84,7 +86,7 @@ class Intake:
     Attributes:
         batch: what to read.
         given: what the user says of it.
-        details: whether replies, answers, parameters and further scores are wanted.
+        details: which of the bulky fields are wanted.
         files: what was found, by file that could be read.
         passed: files that hold no results.
         refused: why others could not be read, a sentence each.
@@ -96,7 +98,7 @@ class Intake:
 
     batch: Batch
     given: Given = field(default_factory=Given)
-    details: bool = True
+    details: Details = True
     files: list[FileFound] = field(default_factory=list)
     passed: int = 0
     refused: list[str] = field(default_factory=list)
@@ -116,7 +118,7 @@ class Intake:
         pool: list[_Pending] = []
         for member in self._distinct():
             for pending in self._read(member):
-                if len(pending.table.cells) >= _LARGE:
+                if not pending.small or len(pending.table.cells) >= _LARGE:
                     yield from self._checked([pending])
                     continue
                 pool.append(pending)
@@ -143,7 +145,7 @@ class Intake:
                     yield member
 
     def _read(self, member: Member) -> Iterator[_Pending]:
-        weak, short = False, PurePosixPath(member.name).name
+        weak, unwanted, short = False, left_out(self.details), PurePosixPath(member.name).name
         try:
             key, look = recognise(member.path, member.name, shown=short if self.batch.lone else member.name)
             weak = weakness(formats()[key]) > 0
@@ -153,11 +155,13 @@ class Intake:
                 rows = table.rows if table.rows is not None else range(start, start + len(table.cells))
                 start += len(table.cells)
                 cells, scale = _scaled(table, self.given)
+                cells = cells.drop(columns=unwanted.intersection(cells.columns))
                 cells = fill(cells, self.given, short if self.batch.lone else member.name)
                 found.scale = scale or found.scale
                 if found not in self.files:
                     self.files.append(found)
-                yield _Pending(len(self.files) - 1, replace(table, cells=cells), rows)
+                small = member.path.stat().st_size < _SMALL_FILE
+                yield _Pending(len(self.files) - 1, replace(table, cells=cells), rows, small)
         except UnknownFormatError:
             if self.batch.lone:
                 raise

@@ -20,21 +20,22 @@ from michelangelo.results.given import Given, NeedsError
 from michelangelo.results.intake import Intake
 from michelangelo.results.repetition import drop_duplicates, repetitions
 from michelangelo.results.report import Facts, Loaded, Report, report_of
-from michelangelo.results.schema import Problem
-from michelangelo.results.stacking import Stack
+from michelangelo.results.schema import Details, Problem
+from michelangelo.results.stacking import Stack, filtered, stacked
 from michelangelo.results.tidying import tidy
 from michelangelo.results.unfinished import Owing
 
 __all__ = ["Loaded", "Report", "combine", "load_results", "read_bytes", "read_file", "read_files", "read_uploads"]
 
 
-def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True) -> Loaded:
+def read_batch(batch: Batch, given: Given | None = None, *, details: Details = True) -> Loaded:
     """Read one result set into memory.
 
     Args:
         batch: its files, see ``gathering.gather``.
         given: what the user says of them.
-        details: whether replies, answers, parameters and further scores are wanted; curves don't need them.
+        details: which of the bulky fields of ``schema.DETAILS`` are wanted, all, none or those named; curves need none.
+            Unless all are wanted, the fields of ``schema.REPEATED`` come as categories.
 
     Raises:
         UserError: where a file can't be opened.
@@ -43,7 +44,7 @@ def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True
     """
     intake, facts = Intake(batch, given or Given(), details), Facts()
     owing = Owing({member.name: member.path for member in batch.members})
-    stack = Stack()
+    stack = Stack(categories=details is not True)
     for part in intake.parts():
         facts.take(part.frame)
         owing.take(part.frame, part.names)
@@ -52,11 +53,12 @@ def read_batch(batch: Batch, given: Given | None = None, *, details: bool = True
     if frame is None or not len(frame):
         raise nothing_usable(intake)
     found = repetitions(frame)
-    frame = found.kept(frame)
+    if found.dropped.any():
+        frame = filtered(frame, ~found.dropped)
     accepted = len(frame)
     owed = owed_frame(owing.rows(found.dropped), batch.name)
     if owed is not None:
-        frame = pd.concat([frame, owed], ignore_index=True)
+        frame = stacked([frame, owed])
     more = unfinished(len(frame) - accepted, accepted)
     return Loaded(frame, report_of(intake, accepted, found, facts, digest_of(batch, intake), more))
 
@@ -120,14 +122,15 @@ def digest_of(batch: Batch, intake: Intake) -> str:
 
 
 def read_file(
-    path: str | Path, *, source: str | None = None, details: bool = True, given: Given | None = None
+    path: str | Path, *, source: str | None = None, details: Details = True, given: Given | None = None
 ) -> Loaded:
     """Read one result file of any known format, recognised by its content, or an archive of such files.
 
     Args:
         path: the file.
         source: name of the result set; the file's name (of a run's ``results.jsonl``: its folder's) where left out.
-        details: whether replies, answers, parameters and further scores are wanted; curves don't need them.
+        details: which of the bulky fields of ``schema.DETAILS`` are wanted, all, none or those named; curves need none.
+            Unless all are wanted, the fields of ``schema.REPEATED`` come as categories.
         given: what the user says of it.
 
     Raises:
@@ -212,7 +215,7 @@ def base_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9 ._()@+=,-]", "_", base).strip(" .")[-120:] or "upload"
 
 
-def read_files(*patterns: str | Path, details: bool = True, given: Given | None = None) -> list[Loaded]:
+def read_files(*patterns: str | Path, details: Details = True, given: Given | None = None) -> list[Loaded]:
     """Read every set the patterns stand for; a file with the same content as an earlier one adds nothing.
 
     A file named itself must be usable; one that merely matches a pattern is passed over with a warning.
@@ -265,7 +268,11 @@ def _distinct_names(loaded: list[Loaded]) -> list[Loaded]:
             name = f"{one.report.source} ({count})"
         taken.add(name)
         if name != one.report.source:
-            one.frame["source"] = one.frame["source"].replace(one.report.source, name)
+            source = one.frame["source"]
+            if isinstance(source.dtype, pd.CategoricalDtype):
+                one.frame["source"] = source.cat.rename_categories({one.report.source: name})
+            else:
+                one.frame["source"] = source.replace(one.report.source, name)
             one = Loaded(one.frame, replace(one.report, source=name))
         out.append(one)
     return out
@@ -279,10 +286,10 @@ def combine(loaded: Iterable[Loaded]) -> pd.DataFrame:
     frames = [one.frame for one in loaded]
     if len(frames) == 1:
         return frames[0]
-    return drop_duplicates(pd.concat(frames, ignore_index=True))
+    return drop_duplicates(stacked(frames))
 
 
-def load_results(*patterns: str | Path, details: bool = True, given: Given | None = None) -> pd.DataFrame:
+def load_results(*patterns: str | Path, details: Details = True, given: Given | None = None) -> pd.DataFrame:
     """One tidy frame of all results that files, archives, folders and glob patterns stand for.
 
     Example:
@@ -290,8 +297,9 @@ def load_results(*patterns: str | Path, details: bool = True, given: Given | Non
 
     Args:
         *patterns: files, zip archives, folders (run folders and those of other tools), or globs.
-        details: whether replies, answers, parameters and further scores are wanted. Curves don't need them; large
-            files are read several times faster without.
+        details: which of the bulky fields (replies, answers, parameters, further scores, see ``schema.DETAILS``) are
+            wanted: all, none, or those named. Curves need none; large files are read several times faster and smaller
+            without, and names that repeat (model, task, status, …) then come as pandas categories.
         given: model, task, length, scale or columns' meaning, where the files don't say it.
 
     Returns:

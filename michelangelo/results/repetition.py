@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from michelangelo.results.columns import plain
 from michelangelo.results.schema import MEASURED
 
 
@@ -166,15 +167,22 @@ def _cells(frame: pd.DataFrame) -> npt.NDArray[np.uint64]:
 
 
 def _hashed(frame: pd.DataFrame, names: Sequence[str], seeds: Sequence[str]) -> npt.NDArray[np.uint64]:
-    plain = pd.DataFrame({n: frame[n].fillna("") if _is_text(frame[n]) else _number(frame[n]) for n in names})
+    cells = pd.DataFrame({n: _named(frame[n]) if _is_text(frame[n]) else _number(frame[n]) for n in names})
     hashes = np.zeros((len(frame), len(seeds)), dtype=np.uint64)
     for i, seed in enumerate(seeds):
-        hashes[:, i] = pd.util.hash_pandas_object(plain, index=False, hash_key=seed).to_numpy()
+        hashes[:, i] = pd.util.hash_pandas_object(cells, index=False, hash_key=seed).to_numpy()
     return hashes
 
 
-def _is_text(column: pd.Series[str]) -> bool:
-    return isinstance(column.dtype, pd.StringDtype)
+def _is_text(column: pd.Series[Any]) -> bool:
+    return isinstance(column.dtype, pd.StringDtype | pd.CategoricalDtype)
+
+
+def _named(column: pd.Series[Any]) -> pd.Series[Any]:
+    """The column with "" for what is missing; categories hash as the texts they stand for."""
+    if not isinstance(column.dtype, pd.CategoricalDtype) or 4 * len(column.cat.categories) > len(column):
+        return plain(column).fillna("")
+    return (column if "" in column.cat.categories else column.cat.add_categories([""])).fillna("")
 
 
 def _number(column: pd.Series[float]) -> npt.NDArray[np.float64]:
@@ -193,6 +201,9 @@ def find_repetitions(keys: Keys) -> Repetitions:
     which have a source of their own, always stay.
     """
     places = np.flatnonzero(keys.comparable)
+    places = places[
+        pd.Series(keys.key[places, 0]).duplicated(keep=False).to_numpy()
+    ]  # most are told apart by half a key
     table = pd.DataFrame({"a": keys.key[places, 0], "b": keys.key[places, 1]})
     repeated = np.zeros(len(keys.key), dtype=bool)
     conflicting = np.zeros(len(keys.key), dtype=bool)

@@ -14,7 +14,7 @@ from typing import IO, Any, Protocol
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.columns import missing
+from michelangelo.results.columns import missing, plain
 from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Kind
 
 VERSIONS = ("task_version", "scorer_version")
@@ -122,7 +122,10 @@ def _whole(path: Path) -> Iterator[IO[bytes]]:
 def _stored(frame: pd.DataFrame, columns: Mapping[str, Kind]) -> pd.DataFrame:
     size = len(frame)
     return pd.DataFrame(
-        {n: frame[n].reset_index(drop=True) if n in frame else missing(kind, size) for n, kind in columns.items()}
+        {
+            n: plain(frame[n]).reset_index(drop=True) if n in frame else missing(kind, size)
+            for n, kind in columns.items()
+        }
     )
 
 

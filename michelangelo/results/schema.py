@@ -6,10 +6,15 @@ One row stands for one model on one instance in one repeat. Published figures ar
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal
 
+from michelangelo.errors import UserError
+
 Kind = Literal["text", "whole", "number", "truth", "json"]
+Details = bool | Collection[str]
+"""Which of ``DETAILS`` are wanted: all, none, or those named."""
 
 FIELDS: dict[str, Kind] = {
     "run_id": "text",
@@ -98,8 +103,28 @@ STATUSES = (
 DETAILS = frozenset({"response", "extracted", "answer", "error", "scores", "params", "tags", "tokenizer"})
 """The bulky fields that curves don't need."""
 
+REPEATED = (
+    *("run_id", "model", "family", "provider", "task", "variant", "view", "filler", "tokenizer", "status"),
+    *("finish_reason", "michelangelo_version", "source", "task_version", "scorer_version"),
+)
+"""Text fields with few distinct values; frames read without all details hold them as categories, a byte or two a row."""
+
 LABELS = ("family", "provider", "task", "variant", "view", "filler")
 """Names other than the model's that pages and figures show."""
+
+
+def left_out(details: Details) -> frozenset[str]:
+    """The fields of ``DETAILS`` that aren't wanted.
+
+    Raises:
+        UserError: where a name is none of them.
+    """
+    if isinstance(details, bool):
+        return frozenset() if details else DETAILS
+    if unknown := sorted({*details} - DETAILS):
+        raise UserError(f"details are {', '.join(sorted(DETAILS))}; {unknown[0]!r} is none of them")
+    return DETAILS - {*details}
+
 
 _NOT_MODEL = re.compile(r"[^A-Za-z0-9 ._:/+?=&@()~-]+")
 _NOT_LABEL = re.compile(r"[\x00-\x1f\x7f\[\]`$*\\\u200e\u200f\u202a-\u202e\u2066-\u2069]+")

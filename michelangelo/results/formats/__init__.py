@@ -19,6 +19,7 @@ from michelangelo.errors import DataError, MichelangeloError
 from michelangelo.results.files import CutOff, head_of
 from michelangelo.results.given import Given
 from michelangelo.results.look import Look, look_at
+from michelangelo.results.schema import Details
 from michelangelo.results.tables import Table
 
 _UNREADABLE = (
@@ -31,9 +32,9 @@ _UNREADABLE = (
 class Format(Protocol):
     """One foreign or native format: a module with these two functions.
 
-    ``read`` may also take, by name, ``details: bool`` (see ``native.read``), ``beside: Mapping[str, Path]`` (the
-    other files of the same folder or archive by name, for formats that spread one result over several files) and
-    ``given: Given`` (what the user said of the file).
+    ``read`` may also take, by name, ``details: Details`` (see ``native.chunks``; a reader may hand back more of them
+    than are wanted), ``beside: Mapping[str, Path]`` (the other files of the same folder or archive by name, for formats
+    that spread one result over several files) and ``given: Given`` (what the user said of the file).
 
     A format of large files may have ``chunks`` too, with the same arguments as ``read``: it yields one ``Table`` after
     the other, so that the file need not fit into memory.
@@ -86,7 +87,7 @@ def read_as(
     name: str,
     look: Look,
     *,
-    details: bool = True,
+    details: Details = True,
     beside: Mapping[str, Path] | None = None,
     given: Given | None = None,
 ) -> Iterator[Table]:

@@ -15,7 +15,7 @@ from michelangelo.results.cells import parts, separator_of
 from michelangelo.results.given import Given, NeedsError
 from michelangelo.results.look import Look
 from michelangelo.results.mapping import LENGTH_COLUMNS, Proposal, described, propose_for, sample_of
-from michelangelo.results.schema import DETAILS, EXTRA, FIELDS, PROVENANCE
+from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
 from michelangelo.results.tables import Table
 from michelangelo.results.values import is_missing, lengths_of, numbers_of, parse_tokens
 
@@ -45,7 +45,7 @@ def _has_rows(look: Look) -> bool:
     return len(cells) > 1 and len(cells[1]) == len(cells[0]) > 1
 
 
-def read(look: Look, *, details: bool = True, given: Given | None = None) -> Table:
+def read(look: Look, *, details: Details = True, given: Given | None = None) -> Table:
     """The table's rows at once, see ``chunks``."""
     found = list(chunks(look, details=details, given=given))
     cells = pd.concat([part.cells for part in found], ignore_index=True)
@@ -54,7 +54,7 @@ def read(look: Look, *, details: bool = True, given: Given | None = None) -> Tab
     return replace(found[0], cells=cells, rows=rows, problems=problems)
 
 
-def chunks(look: Look, *, details: bool = True, given: Given | None = None) -> Iterator[Table]:
+def chunks(look: Look, *, details: Details = True, given: Given | None = None) -> Iterator[Table]:
     """The table's rows, one bounded part after the other.
 
     Args:
@@ -72,7 +72,7 @@ def chunks(look: Look, *, details: bool = True, given: Given | None = None) -> I
     _check_given(look, sample, given)
     proposal = propose_for(sample, look.name, given)
     _ask(proposal)
-    taken = {c: f for c, f in proposal.columns.items() if details or f not in DETAILS}
+    taken = {c: f for c, f in proposal.columns.items() if f not in left_out(details)}
     start = 1
     for part in parts(look, {*taken, *(c.lower() for c in taken)}, lower=False):
         rows = part.rows if part.rows is not None else range(start, start + len(part.cells))

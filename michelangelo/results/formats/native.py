@@ -9,7 +9,7 @@ import pandas as pd
 
 from michelangelo.results.cells import decimal_points, parts, separator_of
 from michelangelo.results.look import Look
-from michelangelo.results.schema import DETAILS, EXTRA, FIELDS, PROVENANCE
+from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
 from michelangelo.results.tables import Table
 
 TITLE = "Michelangelo result rows"
@@ -31,7 +31,7 @@ def sniff(look: Look) -> bool:
     return look.kind in ("lines", "object", "array") and look.has(*NEEDED) and not look.has("nll")
 
 
-def read(look: Look, *, details: bool = True) -> Table:
+def read(look: Look, *, details: Details = True) -> Table:
     """The file's rows at once, see ``chunks``."""
     found = list(chunks(look, details=details))
     if len(found) == 1:
@@ -46,17 +46,17 @@ def read(look: Look, *, details: bool = True) -> Table:
     )
 
 
-def chunks(look: Look, *, details: bool = True) -> Iterator[Table]:
+def chunks(look: Look, *, details: Details = True) -> Iterator[Table]:
     """The file's rows, one bounded part after the other.
 
     Args:
         look: the file.
-        details: whether to read the fields of ``schema.DETAILS``; files are read faster and smaller without.
+        details: which of the fields of ``schema.DETAILS`` to read; files are read faster and smaller without.
 
     Raises:
         DataError: where it is damaged beyond reading.
     """
-    for part in parts(look, KNOWN if details else KNOWN.keys() - DETAILS):
+    for part in parts(look, KNOWN.keys() - left_out(details)):
         yield _as_written(part, look) if look.kind in ("table", "xlsx") else part
 
 
