@@ -25,11 +25,11 @@ class Stack:
     without a value are not kept at all.
 
     Args:
-        categories: whether the fields of ``schema.REPEATED``, and instances that many rows share, become categories.
+        categories: whether names become categories, see ``with_categories``.
     """
 
     def __init__(self, *, categories: bool = False) -> None:
-        self._categories = REPEATED if categories else ()
+        self._categories = categories
         self._large: list[pd.DataFrame] = []
         self._numbers: dict[str, _Numbers] = {}
         self._size = 0
@@ -38,7 +38,8 @@ class Stack:
 
     def push(self, frame: pd.DataFrame) -> None:
         """Put a frame below the others."""
-        self._fresh.append(frame.assign(**{n: as_categories(frame[n]) for n in self._categories if n in frame}))
+        repeated = REPEATED if self._categories else ()
+        self._fresh.append(frame.assign(**{n: as_categories(frame[n]) for n in repeated if n in frame}))
         self._rows += len(frame)
         if self._rows >= _AT_ONCE:
             self._join()
@@ -53,11 +54,7 @@ class Stack:
         whole = _used_up(frames)
         for name in [*self._numbers]:
             whole[name] = self._numbers.pop(name).column(self._size)
-        if self._categories:
-            instance = as_categories(whole["instance_id"])
-            if 2 * len(instance.cat.categories) <= len(whole):
-                whole["instance_id"] = instance
-        return whole
+        return with_categories(whole) if self._categories else whole
 
     def _join(self) -> None:
         joined = _used_up(self._fresh)
@@ -110,6 +107,14 @@ class _Numbers:
 def stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Tidy frames one below the other, which stay as they are."""
     return _used_up([frame.copy(deep=False) for frame in frames])
+
+
+def with_categories(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with the fields of ``schema.REPEATED``, and instances that rows share, as categories."""
+    found = {name: as_categories(frame[name]) for name in (*REPEATED, "instance_id") if name in frame}
+    if "instance_id" in found and 2 * len(found["instance_id"].cat.categories) > len(frame):
+        del found["instance_id"]
+    return frame.assign(**{name: column.array for name, column in found.items()})
 
 
 def filtered(frame: pd.DataFrame, kept: npt.NDArray[np.bool_]) -> pd.DataFrame:

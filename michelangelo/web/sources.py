@@ -17,6 +17,7 @@ from michelangelo.errors import DataError, MichelangeloError, UserError
 from michelangelo.results import Loaded, combine, read_file, sample_result_files
 from michelangelo.results.repetition import repetitions
 from michelangelo.results.schema import clean_label
+from michelangelo.results.stacking import with_categories
 from michelangelo.web.run_list import recent_runs
 
 USED = "sets"
@@ -152,13 +153,13 @@ def identity(loaded: Iterable[Loaded]) -> tuple[tuple[str, str, int], ...]:
 
 @st.cache_resource(max_entries=4, show_spinner=False)
 def combined(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> pd.DataFrame:
-    """One frame of several sets; not to be changed, because sessions share it.
+    """One frame of several sets, names as categories; not to be changed, because sessions share it.
 
     Args:
         key: ``identity`` of the sets.
         _loaded: the sets.
     """
-    return combine(_loaded)
+    return with_categories(combine(_loaded))
 
 
 def keep(loaded: Loaded) -> str:
