@@ -107,7 +107,7 @@ REPEATED = (
     *("run_id", "model", "family", "provider", "task", "variant", "view", "filler", "tokenizer", "status"),
     *("finish_reason", "michelangelo_version", "source", "task_version", "scorer_version"),
 )
-"""Text fields with few distinct values; frames read without all details hold them as categories, a byte or two a row."""
+"""Text fields with few distinct values; frames read without all details hold them as categories, a byte or two each."""
 
 LABELS = ("family", "provider", "task", "variant", "view", "filler")
 """Names other than the model's that pages and figures show."""
