@@ -16,7 +16,10 @@ GREY = "#767676"
 
 _HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, VIOLET)
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
-_FAR_MARKERS = ("cross", "x", "star-diamond", "diamond-tall", "diamond-wide", "triangle-left", "triangle-right", "hexagram")
+_FAR_MARKERS = (
+    *("cross", "x", "star-diamond", "diamond-tall"),
+    *("diamond-wide", "triangle-left", "triangle-right", "hexagram"),
+)
 DASHES = ("solid", "6px,3px", "10px,3px,2px,3px", "16px,4px")
 """Four models of one family are told apart by their dash; dotted lines are chance."""
 
