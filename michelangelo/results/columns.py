@@ -98,9 +98,14 @@ def _as_text(value: Any) -> str | None:
 
 
 def to_text(cells: pd.Series[Any]) -> Column:
-    """Text; numbers and objects are written out, lone surrogates become ``?``."""
+    """Text, or categories of text; numbers and objects are written out, lone surrogates become ``?``."""
     size = len(cells)
-    if isinstance(cells.dtype, pd.StringDtype | pd.CategoricalDtype):
+    if isinstance(cells.dtype, pd.CategoricalDtype):
+        texts = to_text(pd.Series(cells.cat.categories)).values
+        if texts.is_unique:
+            return Column(cells.cat.rename_categories(pd.Index(texts)), _none(size), _none(size))
+        return to_text(cells.astype(object))
+    if isinstance(cells.dtype, pd.StringDtype):
         return Column(cells.astype(TEXT), _none(size), _none(size))
     try:
         array = pa.array(cells, type=pa.large_string(), from_pandas=True)

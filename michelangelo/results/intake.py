@@ -12,6 +12,7 @@ import pandas as pd
 
 from michelangelo.errors import DataError
 from michelangelo.results.archives import Member
+from michelangelo.results.columns import plain
 from michelangelo.results.files import content_of
 from michelangelo.results.formats import UnknownFormatError, formats, read_as, recognise, title_of, weakness
 from michelangelo.results.gathering import Batch
@@ -202,7 +203,7 @@ class Intake:
         for number, count in zip(*np.unique(origin, return_counts=True), strict=True):
             self.files[number].accepted += int(count)
             self.files[number].samples += int((~aggregate[origin == number]).sum())
-        found.frame["source"] = found.frame["source"].fillna(self.batch.name)
+        found.frame["source"] = plain(found.frame["source"]).fillna(self.batch.name)
         found.frame["family"] = _families(found.frame)
         yield Part(found.frame, np.array([file.name for file in self.files], dtype=object)[origin])
 
@@ -229,8 +230,8 @@ def _families(frame: pd.DataFrame) -> pd.Series[str]:
     if not lacking.any():
         return frame["family"]
     known = {model: family_of(model) for model in frame.loc[lacking, "model"].unique()}
-    told = frame["model"].map(known).astype(frame["family"].dtype)
-    return frame["family"].where(~lacking, told)
+    family = plain(frame["family"])
+    return family.where(~lacking, plain(frame["model"]).map(known).astype(family.dtype))
 
 
 def _together(tables: list[pd.DataFrame]) -> pd.DataFrame:

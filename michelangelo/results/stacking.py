@@ -25,7 +25,7 @@ class Stack:
     without a value are not kept at all.
 
     Args:
-        categories: whether names become categories, see ``with_categories``.
+        categories: whether the fields of ``schema.REPEATED`` become categories.
     """
 
     def __init__(self, *, categories: bool = False) -> None:
@@ -54,7 +54,7 @@ class Stack:
         whole = _used_up(frames)
         for name in [*self._numbers]:
             whole[name] = self._numbers.pop(name).column(self._size)
-        return with_categories(whole) if self._categories else whole
+        return whole
 
     def _join(self) -> None:
         joined = _used_up(self._fresh)

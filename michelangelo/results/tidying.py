@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.results.columns import CONVERT, TEXT, missing
+from michelangelo.results.columns import CONVERT, TEXT, missing, plain
 from michelangelo.results.repetition import Notes, repetitions
 from michelangelo.results.schema import (
     EXTRA,
@@ -208,7 +208,8 @@ def _check_scores(frame: pd.DataFrame, check: _Check) -> None:
     check.note(
         status.isna() & score.isna(), "status", f"a row without a score says why: one of {', '.join(STATUSES[2:])}"
     )
-    frame["status"] = status = status.mask(assumed, "ok")
+    if assumed.any():
+        frame["status"] = status = plain(status).mask(assumed, "ok")
     check.notes.say(
         int((assumed & ~check.rejected).sum()),
         "1 row has a score but no status; it counts as ok",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from michelangelo.results.cells import decimal_points, parts, separator_of
 from michelangelo.results.look import Look
-from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
+from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, REPEATED, Details, left_out
 from michelangelo.results.tables import Table
 
 TITLE = "Michelangelo result rows"
@@ -56,7 +56,7 @@ def chunks(look: Look, *, details: Details = True) -> Iterator[Table]:
     Raises:
         DataError: where it is damaged beyond reading.
     """
-    for part in parts(look, KNOWN.keys() - left_out(details)):
+    for part in parts(look, KNOWN.keys() - left_out(details), categories=() if details is True else REPEATED):
         yield _as_written(part, look) if look.kind in ("table", "xlsx") else part
 
 
