@@ -13,15 +13,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
-import time
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import michelangelo as mi
+from benchmarks._processes import Used, timed
 
 HERE = Path(__file__).parent
 TASK, TOKENS, COUNT, AT_ONCE, DELAY_S = "variable_tracing", 33_850, 300, 64, 0.05
@@ -48,14 +47,6 @@ def run() -> dict[str, Any]:
     ratios = [a.seconds / b.seconds for a, b in zip(ours, theirs, strict=True)]
     detail = "; ".join(f"{who}: {_told(used)}" for who, used in (("ours, building", ours), ("Inspect AI", theirs)))
     return {"name": "run_loopback", "ratio": statistics.median(ratios), "bar": BAR, "detail": detail}
-
-
-class Used(NamedTuple):
-    """What a process and its children used: wall time, processor time, and the most memory at once."""
-
-    seconds: float
-    cpu_seconds: float
-    megabytes: float
 
 
 def _told(used: list[Used]) -> str:
@@ -92,61 +83,6 @@ def server() -> Iterator[int]:
         served, _ = process.communicate("")
     if int(served) != COUNT:
         raise RuntimeError(f"{served.strip()} requests came in, not {COUNT}")
-
-
-def timed(command: list[str]) -> Used:
-    """What a command used.
-
-    Raises:
-        RuntimeError: where it fails; says what it printed.
-    """
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parent), "XDG_CACHE_HOME": tempfile.gettempdir()}
-    start, before = time.perf_counter(), _cpu_of_children()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment)
-    peak = _Peak(process.pid)
-    output, _ = process.communicate()
-    seconds = time.perf_counter() - start
-    if process.returncode:
-        raise RuntimeError(f"{command[:3]} ended with {process.returncode}: {output[-2000:]}")
-    return Used(seconds, _cpu_of_children() - before, peak.stop())
-
-
-def _cpu_of_children() -> float:
-    used = os.times()
-    return used.children_user + used.children_system
-
-
-class _Peak:
-    """The largest sum of resident memory of a process and its children, looked at twenty times a second (Linux)."""
-
-    def __init__(self, pid: int) -> None:
-        self._pid, self._most, self._ended = pid, 0.0, threading.Event()
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> float:
-        self._ended.set()
-        self._thread.join()
-        return self._most
-
-    def _watch(self) -> None:
-        while not self._ended.wait(0.05):
-            self._most = max(self._most, sum(map(_resident_mb, [self._pid, *_children(self._pid)])))
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        found = [int(n) for n in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
-    return [*found, *(grandchild for child in found for grandchild in _children(child))]
-
-
-def _resident_mb(pid: int) -> float:
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
-    except (OSError, IndexError):
-        return 0.0
 
 
 def _write_prompts(path: Path) -> Path:
