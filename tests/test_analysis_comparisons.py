@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.special import comb
@@ -15,7 +15,7 @@ from scipy.special import comb
 from benchmarks.coverage import results
 from michelangelo import analysis
 from michelangelo.analysis.correlation import interval_of
-from michelangelo.analysis.paired import difference
+from michelangelo.analysis.paired import _signed_rank, difference
 from michelangelo.errors import UserError
 from michelangelo.results import load_results, sample_result_files, tidy
 
@@ -49,6 +49,13 @@ def test_bonett_and_prices_interval() -> None:
     p12, p21 = 10 / 32, 3 / 32
     half = 1.959964 * np.sqrt((p12 + p21 - (p12 - p21) ** 2) / 32)
     assert (found.low, found.high) == pytest.approx((p12 - p21 - half, p12 - p21 + half), abs=1e-6)
+
+
+@given(st.lists(st.sampled_from([-0.75, -0.5, -0.25, 0.25, 0.5, 1.0]), min_size=5, max_size=9))
+@settings(max_examples=25, deadline=None)
+def test_the_rank_test_is_scipys_with_ties_too(off: list[float]) -> None:
+    found = _signed_rank(np.array(off))
+    assert found == pytest.approx(stats.wilcoxon(off).pvalue, abs=1e-12)
 
 
 def test_graded_differences_are_students_and_wilcoxons() -> None:

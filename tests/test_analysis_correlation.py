@@ -73,6 +73,15 @@ def test_models_are_compared_on_the_lengths_all_of_them_ran() -> None:
     assert row["lengths_a"] == [2048, 4096]
 
 
+def test_two_tasks_are_compared_on_the_lengths_both_were_run_at() -> None:
+    falling, rising = [0.5, 0.4, 0.3, 0.2, 0.1], [0.1, 0.2, 0.3, 0.4, 0.5]
+    shared = [table({"x": rising, "y": rising}, lengths=(4096,))]
+    row = only(pd.concat([*shared, table({"x": [0.9, 0, 0, 0, 0]}, (512,)), table({"y": falling}, (65536,))]))
+    assert (row["rho"], row["lengths_a"], row["lengths_b"]) == (pytest.approx(1), [4096], [4096])
+    row = only(pd.concat([table({"x": rising}, (512, 1024)), table({"y": falling}, (65536,))]))
+    assert (row["rho"], row["lengths_a"], row["lengths_b"]) == (pytest.approx(-1), [512, 1024], [65536])
+
+
 def test_variants_and_published_scores_are_tasks_of_their_own() -> None:
     values = {"x": [0.1, 0.2, 0.3, 0.4, 0.5]}
     both = pd.concat([table(values, variant="2-needle"), table(values, variant="8-needle")], ignore_index=True)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from michelangelo.errors import UserError
 from michelangelo.lsq import get_task
-from michelangelo.lsq.lengths import format_length, parse_length, parse_lengths
+from michelangelo.lsq.lengths import LONGEST, format_length, parse_length, parse_lengths
 from michelangelo.lsq.parameters import parameters_of
 from tests.toy_task import ToyParams, toy_task
 
@@ -29,6 +31,16 @@ def test_lengths_keep_their_order_and_occur_once() -> None:
 @pytest.mark.parametrize(("tokens", "text"), [(8192, "8K"), (1048576, "1M"), (5001, "5,001"), (1000, "1,000")])
 def test_lengths_are_shown_as_people_write_them(tokens: int, text: str) -> None:
     assert format_length(tokens) == text
+
+
+@pytest.mark.parametrize(("tokens", "text"), [(128_000, "128,000"), (131_072, "128K"), (1_024_000, "1,024,000")])
+def test_round_lengths_of_either_thousand_are_told_apart(tokens: int, text: str) -> None:
+    assert format_length(tokens) == text
+
+
+@given(st.integers(1, LONGEST))
+def test_a_length_that_is_shown_is_read_as_itself(tokens: int) -> None:
+    assert parse_length(format_length(tokens).replace(",", "")) == tokens
 
 
 @pytest.mark.parametrize(

@@ -184,7 +184,7 @@ def test_a_model_is_added_with_its_settings() -> None:
     at = page("live_evaluation", e_model=["reader/oracle"])
     at.selectbox(key="e_pick_provider").select("openai").run()
     known = at.selectbox(key="e_pick_model_openai").options
-    assert any(option.startswith("gpt-4o · 125K window, $") for option in known)
+    assert any(option.startswith("gpt-4o · 128,000 window, $") for option in known)
     at.selectbox(key="e_pick_model_openai").select("gpt-4o").run()
     at.number_input(key="e_pick_set_openai_temperature").set_value(0.5).run()
     at.button(key="e_add").click().run()

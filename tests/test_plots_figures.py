@@ -150,6 +150,7 @@ def test_heat_maps_have_a_number_in_every_cell_and_grey_ones_say_how_few() -> No
     few = plots.heat_map(analysis.heat_map(tidy(made).frame, bins=10))
     assert few.data[0].coloraxis == "coloraxis"
     assert few.data[1].text[0][0] == "n=2"
+    assert few.data[0].text[0][0] == ""  # no number is written twice, one over the other
     assert few.data[1].z[0][0] == 1
     assert few.layout.coloraxis.cmin == 0
     assert few.layout.coloraxis.cmax == 1

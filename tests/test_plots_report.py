@@ -55,13 +55,26 @@ def test_every_section_is_there(html: str) -> None:
     found = re.findall(r'<h2 id="(\w+)">', html)
     assert found == [
         "read", "curves", "lines", "points", "areas", "effective", "drops", "slopes", "parallel", "plateaus",
-        "crossings", "paired", "correlations", "method",
+        "crossings", "paired", "depths", "correlations", "method",
     ]  # fmt: skip
     assert re.findall(r'<a href="#(\w+)">', html) == found
     assert "AUC, 2K-32K as tested" in html
     assert "lengths all models ran" in html
     assert "no difference" in html
+    assert "No sample says how deep in its context the answer lies." in html
     assert "&lt;Mine&gt;" in html
+
+
+def test_depth_is_drawn_where_it_is_known_a_dozen_grids_a_task() -> None:
+    rows = [{**r, "depth": (k % 5) / 5} for k, r in enumerate(results(models=14))]
+    html = report_html(read_bytes("mine.jsonl", lines(rows)).frame, chance={})
+    section = html[html.index('<h2 id="depths">') : html.index('<h2 id="correlations">')]
+    assert section.count('"type":"heatmap"') == 24  # coloured and grey cells of each
+    assert "2 further curves of Latent List are not drawn" in section
+
+
+def test_figures_are_fitted_to_paper(html: str) -> None:
+    assert 'addEventListener("beforeprint"' in html
 
 
 def test_it_says_what_was_read(html: str) -> None:

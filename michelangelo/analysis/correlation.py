@@ -89,8 +89,9 @@ def spearman(
 ) -> pd.DataFrame:
     """Correlation between every two tasks over models, each pair over the models that have both.
 
-    A model's score on a task is the mean of its curve over the lengths that all models of the pair ran; with
-    ``unit="model_length"`` each model and length is a point of its own. Equal scores get average ranks.
+    A model's score on a task is the mean of its curve over the lengths at which all models of the pair ran both tasks;
+    only where there is no such length, over those at which all ran the one task and those at which all ran the other.
+    With ``unit="model_length"`` each model and length is a point of its own. Equal scores get average ranks.
 
     Args:
         frame: result rows, or curves.
@@ -105,8 +106,9 @@ def spearman(
         (two-sided) and ``low``, ``high`` (95 % on Fisher's scale; Spearman: Bonett and Wright 2000, Kendall: Fieller
         and others 1957) from ``MIN_FOR_P`` points on, ``detectable``: the smallest coefficient (absolute) that differs
         from 0 at 5 % with n points (``critical_rho``; missing for Kendall), ``lengths_a``, ``lengths_b`` (what the
-        scores average over), ``reason``: ``too few (n)``, ``constant``, ``no length that all ran``, or missing. With
-        ``unit="model_length"`` points of one model are no independent draws: take p and interval as too sharp.
+        scores average over; they differ only where the tasks share no length), ``reason``: ``too few (n)``,
+        ``constant``, ``no length that all ran``, or missing. With ``unit="model_length"`` points of one model are no
+        independent draws: take p and interval as too sharp.
 
     Raises:
         UserError: an unknown method or unit.
@@ -225,6 +227,9 @@ def _paired(tables: dict[str, pd.DataFrame], a: str, b: str, unit: Unit) -> tupl
     if not all(t.shape[1] for t in common):
         none = pd.Series(np.nan, index=both)
         return none, none, [int(c) for c in common[0].columns], [int(c) for c in common[1].columns]
+    shared = common[0].columns.intersection(common[1].columns)
+    if len(shared):
+        common = [t[shared] for t in common]
     x, y = (t.mean(axis=1) for t in common)
     kept = x.notna() & y.notna()
     la, lb = ([int(c) for c in t.columns] for t in common)

@@ -13,6 +13,7 @@ LONGEST = 2**21
 """The longest length that is accepted, tokens: a slip of the finger must not fill the memory."""
 
 _LENGTH = re.compile(r"(\d+)([km]?)", re.IGNORECASE | re.ASCII)
+_BOTH_THOUSANDS = 128_000  # lengths that are whole thousands of 1,000 and of 1,024 tokens
 _FACTOR = {"": 1, "k": 1024, "m": 1024 * 1024}
 
 
@@ -41,7 +42,12 @@ def parse_lengths(text: str) -> tuple[int, ...]:
 
 
 def format_length(tokens: int) -> str:
-    """A length as people write it: 8192 is ``8K``, 1048576 is ``1M``, 5001 is ``5,001``."""
+    """A length as people write it: 8192 is ``8K``, 1048576 is ``1M``, 5001 is ``5,001``.
+
+    128000, which others call 128K, would be ``125K`` and be mistaken for a slip: it is ``128,000``.
+    """
+    if tokens and tokens % _BOTH_THOUSANDS == 0:
+        return f"{tokens:,}"
     for size, suffix in ((1024 * 1024, "M"), (1024, "K")):
         if tokens >= size and tokens % size == 0:
             return f"{tokens // size}{suffix}"

@@ -111,7 +111,6 @@ def _cells(title: str, rows: pd.DataFrame, lengths: list[int], depths: list[floa
         "type": "heatmap",
         "x": list(range(len(lengths))),
         "y": list(range(len(depths))),
-        "text": text,
         "texttemplate": "%{text}",
         "customdata": hover,
         "hovertemplate": "%{customdata}<extra></extra>",
@@ -119,8 +118,9 @@ def _cells(title: str, rows: pd.DataFrame, lengths: list[int], depths: list[floa
         "xgap": 2,
         "ygap": 2,
     }
-    coloured = {**common, "z": value, "coloraxis": "coloraxis", "textfont": {"size": 11}}
-    thin = {**common, "z": grey, "colorscale": [[0, _THIN], [1, _THIN]], "showscale": False}
+    own, others = (np.where(np.isnan(cells), "", text) for cells in (value, grey))
+    coloured = {**common, "z": value, "text": own, "coloraxis": "coloraxis", "textfont": {"size": 11}}
+    thin = {**common, "z": grey, "text": others, "colorscale": [[0, _THIN], [1, _THIN]], "showscale": False}
     return [coloured, {**thin, "textfont": {"size": 11, "color": GREY}}]
 
 

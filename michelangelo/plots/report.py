@@ -16,6 +16,7 @@ from michelangelo.lsq.files import replacing
 from michelangelo.plots import report_page as page
 from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
+from michelangelo.plots.heat_map import heat_map
 from michelangelo.plots.report_correlations import correlations
 from michelangelo.plots.report_numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
 from michelangelo.plots.series import View
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from michelangelo.results import Report
 
 _CROWDED = 12  # curves in one panel beyond which families get panels of their own
+
+_GRIDS = 12  # heat maps drawn of a task
 
 _METHOD = (
     "Mean: over instances, repeats of one instance averaged first; unmeasured samples are left out and counted.",
@@ -34,9 +37,9 @@ _METHOD = (
     "Published scores are somebody else's averages: no interval, never joined with samples, nor across variants.",
     "Chance (dotted): random readers on 200 simulated questions of the rows' own parameters, seed 0; tasks unknown "
     "here and published scores have none.",
-    "Spearman: over the models that ran both tasks, on the lengths all of them ran, average ranks for ties; no "
-    "coefficient below 5 models, no interval (Bonett and Wright 2000) and no p-value below 8; smallest detectable "
-    "value by full permutation up to 8 models.",
+    "Spearman: over the models that ran both tasks, on the lengths at which all of them ran both (where there is none, "
+    "on each task's own, which the table names), average ranks for ties; no coefficient below 5 models, no interval "
+    "(Bonett and Wright 2000) and no p-value below 8; smallest detectable value by full permutation up to 8 models.",
     "Differences between models are claimed only from the same instances (Miller 2024); “no difference detected” "
     "does not mean that there is none.",
 )
@@ -101,6 +104,7 @@ def report_html(
         ("lines", "One line per curve", page.listing(_lines(frame, made))),
         ("points", "Every point", page.listing([_point(r, made.split) for r in in_order(analysis.records(table))])),
         *((s.name, s.title, page.paragraph(s.told) + page.listing(s.rows)) for s in derived),
+        ("depths", "By depth in the context", _depths(frame, made)),
         ("correlations", "Rank correlation between tasks", correlations(unsplit, provenance)),
         *((f"further{k}", head, page.listing(page.rows_of(t))) for k, (head, t) in enumerate((further or {}).items())),
         ("abstention", "Abstention", _abstention(frame)),
@@ -127,7 +131,7 @@ def _read(frame: pd.DataFrame, reports: Sequence[Report], messages: Sequence[str
         rows = [{"source": s, "rows": int(n), "published averages": int(a)} for s, n, a in counts.itertuples()]
         said = []
     status = frame["status"].value_counts()
-    told = "Samples by status: " + ", ".join(f"{name} {n:,}" for name, n in status.items()) + "."
+    told = "Samples by status: " + ", ".join(f"{name} {n:,}" for name, n in status.items() if n) + "."
     lines = list(dict.fromkeys([*said, *messages]))
     problems = page.heading("Problems and remarks", level=3) + page.bullets(lines) if lines else ""
     return page.listing(rows) + page.paragraph(told) + problems
@@ -171,6 +175,24 @@ def _figures(table: pd.DataFrame, chance: Chance) -> list[Any]:
         view: View = "family" if crowded else "task"
         figures.append(curves(part, view, chance=lines, note=task_title(name), columns=2 if crowded else None))
     return figures
+
+
+def _depths(frame: pd.DataFrame, made: Settings) -> str:
+    """A heat map per task; a sentence where no sample says its depth."""
+    table = analysis.heat_map(frame, split=made.split, metric=made.metric)
+    if not len(table):
+        return page.paragraph("No sample says how deep in its context the answer lies.")
+    parts = []
+    for task in task_order(list(table["task"].unique())):
+        series = [rows for _, rows in analysis.each_series(table[table["task"] == task])]
+        shown = pd.concat(series[:_GRIDS], ignore_index=True)
+        parts.append(page.figure(heat_map(shown, note=task_title(task))))
+        if len(series) > _GRIDS:
+            parts.append(page.paragraph(
+                f"{len(series) - _GRIDS} further curves of {task_title(task)} are not drawn; analyze --show depths "
+                "prints them."
+            ))  # fmt: skip
+    return "\n".join(parts)
 
 
 def _lines(frame: pd.DataFrame, made: Settings) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ _PAGE = """<!doctype html>
 style-src 'unsafe-inline'; img-src data: blob:; form-action 'none'; base-uri 'none'">
 <title>{title}</title>
 <style>{style}</style>
-<script>{plotly}</script></head><body>
+<script>{plotly}</script><script>{fit}</script></head><body>
 <header><h1>{title}</h1><p class="small">{provenance}</p></header>
 {body}
 </body></html>
@@ -66,6 +66,14 @@ tbody tr:last-child td { border-bottom: 0; } tbody tr:hover td { background: var
 """
 
 
+_FIT = """
+const fit = size => document.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.relayout(plot, size));
+addEventListener("beforeprint", () => fit({autosize: false, width: 680}));
+addEventListener("afterprint", () => fit({autosize: true, width: null}));
+"""
+"""On paper figures are as wide as what A4 and Letter leave between the margins; nothing resizes them there else."""
+
+
 def page(title: str, provenance: str, body: str) -> str:
     """The whole file, with Plotly inside it once.
 
@@ -77,7 +85,12 @@ def page(title: str, provenance: str, body: str) -> str:
     from plotly.offline import get_plotlyjs
 
     return _PAGE.format(
-        title=escape(title), style=_STYLE, plotly=get_plotlyjs(), provenance=escape(provenance), body=body
+        title=escape(title),
+        style=_STYLE,
+        plotly=get_plotlyjs(),
+        fit=_FIT,
+        provenance=escape(provenance),
+        body=body,
     )
 
 
