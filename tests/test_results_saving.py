@@ -109,3 +109,17 @@ def test_packed_files_are_the_same_bytes_each_time(tmp_path: Path) -> None:
     save_results(frame, tmp_path / "a.jsonl.gz")
     save_results(frame, tmp_path / "b.jsonl.gz")
     assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+
+
+@pytest.mark.parametrize("ending", [*ENDINGS, ".xlsx"])
+def test_what_scoring_again_needs_is_kept(tmp_path: Path, ending: str) -> None:
+    idk = next(path for path in sample_result_files() if path.name.startswith("readers_idk"))
+    frame = load_results(idk).head(40)
+    assert frame["options"].map(len).gt(2).all()
+    earlier = [{"scorer_version": "0", "score": 0.0}]
+    frame["previous"] = [earlier, *[None] * 39]
+    save_results(frame, tmp_path / f"again{ending}")
+    found = load_results(tmp_path / f"again{ending}")
+    assert found["options"].tolist() == frame["options"].tolist()
+    assert found["previous"].tolist()[:2] == [earlier, None]
+    assert "options" not in load_results(idk, details=False)

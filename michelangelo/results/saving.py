@@ -15,7 +15,7 @@ import pandas as pd
 
 from michelangelo.errors import UserError
 from michelangelo.results.columns import missing, plain
-from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Kind
+from michelangelo.results.schema import ALL, FIELDS, KEPT, PROVENANCE, Kind
 
 VERSIONS = ("task_version", "scorer_version")
 
@@ -94,11 +94,11 @@ def columns_of(frames: Iterable[pd.DataFrame]) -> dict[str, Kind]:
             sources.update(frame["source"].dropna().unique())
         if "aggregate" in frame and frame["aggregate"].any():
             needed |= {"aggregate", "n"}
-        needed |= {name for name in PROVENANCE if name in frame}
+        needed |= {name for name in (*PROVENANCE, *KEPT) if name in frame}
         needed |= {name for name in VERSIONS if name in frame and frame[name].notna().any()}
     if len(sources) > 1:
         needed.add("source")
-    return FIELDS | {name: kind for name, kind in (EXTRA | PROVENANCE).items() if name in needed}
+    return {name: kind for name, kind in ALL.items() if name in FIELDS or name in needed}
 
 
 @contextlib.contextmanager
@@ -137,7 +137,7 @@ def _flat(frame: pd.DataFrame) -> pd.DataFrame:
     """The same with dictionaries and lists as JSON text."""
     flat = frame.copy()
     for name in flat.columns:
-        if FIELDS.get(str(name)) == "json":
+        if ALL.get(str(name)) == "json":
             flat[name] = pd.Series([_compact(v) for v in flat[name]], dtype="str")
     return flat
 

@@ -77,6 +77,13 @@ PROVENANCE: dict[str, Kind] = {
 }
 """Where a published figure comes from; these columns exist only where a file has them."""
 
+KEPT: dict[str, Kind] = {"options": "json", "previous": "json"}
+"""What scoring a row again needs: the options of its question by letter, and earlier judgements, the oldest first.
+These columns too exist only where a file has them."""
+
+ALL: dict[str, Kind] = FIELDS | EXTRA | PROVENANCE | KEPT
+"""Every column a tidy frame may have, in order."""
+
 MEASURED = frozenset({"ok", "unparsed"})
 """The statuses that carry a score. ``unparsed`` scores 0: the model finished, no answer was recognised."""
 
@@ -100,7 +107,7 @@ STATUSES = (
 )
 """Every status, decided before any parsing. All but ``MEASURED`` mean *not measured*: no score, never a 0."""
 
-DETAILS = frozenset({"response", "extracted", "answer", "error", "scores", "params", "tags", "tokenizer"})
+DETAILS = frozenset({"response", "extracted", "answer", "error", "scores", "params", "tags", "tokenizer", *KEPT})
 """The bulky fields that curves don't need."""
 
 REPEATED = (

@@ -10,12 +10,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.results.columns import TEXT, as_categories, missing, one_below_the_other
-from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, REPEATED
+from michelangelo.results.schema import ALL, EXTRA, FIELDS, REPEATED
 
 _AT_ONCE = 100_000
 _ROOM = 4_194_304  # large enough for the system to hand out pages only when they are written to
-_KINDS = FIELDS | EXTRA | PROVENANCE
-_NUMBERS = {name: kind for name, kind in _KINDS.items() if kind in ("whole", "number")}
+_NUMBERS = {name: kind for name, kind in ALL.items() if kind in ("whole", "number")}
 
 
 class Stack:
@@ -135,7 +134,7 @@ class _Nothing:
 
     def of(self, name: str) -> pd.Series[Any]:
         """Such a column for the field of that name."""
-        kind = _KINDS[name]
+        kind = ALL[name]
         if kind not in self._found:
             self._found[kind] = missing(kind, self._size)
         return self._found[kind]
@@ -148,11 +147,11 @@ def _used_up(frames: list[pd.DataFrame]) -> pd.DataFrame:
     if len(frames) == 1 and (FIELDS | EXTRA).keys() <= {*frames[0].columns}:
         return frames[0]
     nothing, columns = _Nothing(sum(len(frame) for frame in frames)), {}
-    for name in [n for n in _KINDS if n in FIELDS | EXTRA or any(n in frame for frame in frames)]:
+    for name in [n for n in ALL if n in FIELDS | EXTRA or any(n in frame for frame in frames)]:
         if not any(name in frame for frame in frames):
             columns[name] = nothing.of(name)
             continue
-        pieces = [f.pop(name) if name in f else missing(_KINDS[name], len(f)) for f in frames]
+        pieces = [f.pop(name) if name in f else missing(ALL[name], len(f)) for f in frames]
         columns[name] = _in_one_piece(one_below_the_other(pieces))
         del pieces
         pa.default_memory_pool().release_unused()

@@ -13,11 +13,11 @@ import pandas as pd
 from michelangelo.results.columns import CONVERT, TEXT, missing, plain
 from michelangelo.results.repetition import Notes, repetitions
 from michelangelo.results.schema import (
+    ALL,
     EXTRA,
     FIELDS,
     LABELS,
     MEASURED,
-    PROVENANCE,
     STATUSES,
     Kind,
     Problem,
@@ -40,7 +40,7 @@ class Tidy:
     """Result rows in order.
 
     Attributes:
-        frame: the accepted rows; columns ``FIELDS``, ``EXTRA``, and ``PROVENANCE`` where there.
+        frame: the accepted rows; columns ``FIELDS``, ``EXTRA``; of ``PROVENANCE`` and ``KEPT`` those that are there.
         rows_read: rows looked at.
         rejected: rows left out.
         duplicates: rows that a later one with the same key replaced.
@@ -117,7 +117,7 @@ def tidy(
     size = len(cells)
     numbers = np.arange(1, size + 1) if rows is None else np.asarray(rows, dtype=np.int64)
     check = _Check(cells, numbers, np.zeros(size, dtype=bool))
-    wanted = FIELDS | EXTRA | {k: v for k, v in PROVENANCE.items() if k in cells}
+    wanted = {k: v for k, v in ALL.items() if k in FIELDS or k in EXTRA or k in cells}
     frame = pd.DataFrame({name: _column(check, name, kind) for name, kind in wanted.items()})
     frame["aggregate"] = frame["aggregate"].fillna(False).astype(bool)
     _clean_names(frame, check)

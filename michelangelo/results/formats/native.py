@@ -9,15 +9,14 @@ import pandas as pd
 
 from michelangelo.results.cells import decimal_points, parts, separator_of
 from michelangelo.results.look import Look
-from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, REPEATED, Details, left_out
+from michelangelo.results.schema import ALL, REPEATED, Details, left_out
 from michelangelo.results.tables import Table
 
 TITLE = "Michelangelo result rows"
 NEEDED = {"model", "task", "target_tokens"}
-KNOWN = FIELDS | EXTRA | PROVENANCE
 
-_NUMBERS = [name for name, kind in KNOWN.items() if kind in ("whole", "number")]
-_TEXTS = [name for name, kind in KNOWN.items() if kind == "text"]
+_NUMBERS = [name for name, kind in ALL.items() if kind in ("whole", "number")]
+_TEXTS = [name for name, kind in ALL.items() if kind == "text"]
 _NEUTRALISED = r"^'('*[=+\-@\t\r])"
 
 
@@ -56,7 +55,7 @@ def chunks(look: Look, *, details: Details = True) -> Iterator[Table]:
     Raises:
         DataError: where it is damaged beyond reading.
     """
-    for part in parts(look, KNOWN.keys() - left_out(details), categories=() if details is True else REPEATED):
+    for part in parts(look, ALL.keys() - left_out(details), categories=() if details is True else REPEATED):
         yield _as_written(part, look) if look.kind in ("table", "xlsx") else part
 
 
