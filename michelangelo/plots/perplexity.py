@@ -1,4 +1,4 @@
-"""Perplexity against context length, and the error on the same texts beside it."""
+"""Perplexity against context length, and the error on the same texts below it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,14 @@ from michelangelo.plots.palette import DASHES, Look, family_look, family_of, tra
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-_ROW = 300
-_TICKS = [step * 10**power for power in range(5) for step in (1, 1.5, 2, 3, 5, 7)]
+_ROW = 240
+_STEPS = ((1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.5, 1.75, *(k / 2 for k in range(4, 20))))
+_MOST_TICKS = 8
+_TOOLS = 34  # pixels that the figure's tools take at the top
 
 
 def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None = None) -> go.Figure:
-    """Perplexity against context length, one row of panels per task; with scores, the error stands beside it.
+    """Perplexity against context length, a panel per task; with scores, the error stands below it.
 
     A length without any measured text is a gap. Perplexities of different models stand on their own vocabularies: the
     shapes of lines can be compared, their heights can't.
@@ -43,23 +45,23 @@ def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None =
         raise UserError("nothing to draw: no text was measured")
     sides = ("perplexity", "error") if "error" in table else ("perplexity",)
     names = list(dict.fromkeys(table["task"]))
+    panels = [(name, side) for name in names for side in sides]
     fig = make_subplots(
-        rows=len(names),
-        cols=len(sides),
-        subplot_titles=[f"{escape(_title(name))}: {side}" for name in names for side in sides],
-        horizontal_spacing=0.09,
-        vertical_spacing=min(0.9 / max(1, len(names) - 1), 80 / (_ROW * len(names))),
+        rows=len(panels),
+        cols=1,
+        subplot_titles=[f"{escape(_title(name))}: {side}" for name, side in panels],
+        vertical_spacing=min(0.9 / max(1, len(panels) - 1), 60 / (_ROW * len(panels))),
     )
     named: set[str] = set()
-    for row, name in enumerate(names, 1):
+    for name in names:
         for model, look, dash, part in _series(table[table["task"] == name], table):
-            for column, side in enumerate(sides, 1):
+            for side in sides:
                 ends = ("low", "high") if side == "perplexity" else ("error_low", "error_high")
                 traces = [*_bands(part, ends, look, model), _line(part, side, ends, look, dash, model)]
                 traces[-1]["showlegend"] = model not in named
                 named.add(model)
-                fig.add_traces(traces, rows=row, cols=column)
-    _finish(fig, table, len(names), len(sides), theme, note)
+                fig.add_traces(traces, rows=panels.index((name, side)) + 1, cols=1)
+    _finish(fig, table, [side for _, side in panels], theme, note)
     return fig
 
 
@@ -124,24 +126,52 @@ def _hover(side: str, tokens: float, value: float, low: float, high: float, n: f
     return f"{format_length(int(tokens))}: {side} {value:.3f}{interval}, n {int(np.nan_to_num(n))}"
 
 
-def _finish(fig: go.Figure, table: pd.DataFrame, rows: int, columns: int, theme: Theme, note: str | None) -> None:
+def _finish(fig: go.Figure, table: pd.DataFrame, sides: list[str], theme: Theme, note: str | None) -> None:
     low, high = float(table["target_tokens"].min()), float(table["target_tokens"].max())
     axis = length_axis(low, high)
     axis["range"] = [float(np.log10(low / 1.2)), float(np.log10(high * 1.2))]
     fig.update_xaxes(**axis)
-    fig.update_xaxes(title_text="Context length (tokens, log scale)", row=rows)
-    fig.update_yaxes(
-        type="log", tickmode="array", tickvals=_TICKS, gridcolor=GRID, zeroline=False,
-        title_text="Perplexity per token", col=1,
-    )  # fmt: skip
-    if columns == 2:
-        fig.update_yaxes(**score_axis(), title_text="Error (1 - mean score)", col=2)
+    fig.update_xaxes(title_text="Context length (tokens, log scale)", row=len(sides))
+    values = table[["low", "perplexity", "high"]].to_numpy(dtype=float)
+    for row, side in enumerate(sides, 1):
+        if side == "error":
+            fig.update_yaxes(**score_axis(), title_text="Error (1 - mean score)", row=row)
+        else:
+            fig.update_yaxes(**_perplexity_axis(float(np.nanmin(values)), float(np.nanmax(values))), row=row)
     fig.update_annotations(font_size=13)
     dress(fig, theme)
     tall = footer(fig, note or "", below=62)
+    height = _ROW * len(sides) + 150 + tall
     fig.update_layout(
-        height=_ROW * rows + 130 + tall,
-        margin={"l": 60, "r": 20, "t": 50, "b": 70 + tall},
-        legend={"groupclick": "togglegroup", "font": {"size": 11}},
+        height=height,
+        margin={"l": 60, "r": 20, "t": 90, "b": 60 + tall},
+        legend={
+            "groupclick": "togglegroup",
+            "font": {"size": 11},
+            "orientation": "h",
+            "yref": "container",
+            "yanchor": "top",
+            "y": 1 - _TOOLS / height,
+        },
         showlegend=True,
     )
+
+
+def _perplexity_axis(low: float, high: float) -> dict[str, Any]:
+    """A logarithmic axis with as many round numbers on it as can be read."""
+    bottom, top = low / 1.05, high * 1.05
+    ticks: list[float] = []
+    for steps in _STEPS:
+        finer = [s * 10**power for power in range(-1, 6) for s in steps if bottom <= s * 10**power <= top]
+        if ticks and len(finer) > _MOST_TICKS:
+            break
+        ticks = finer
+    return {
+        "type": "log",
+        "range": [float(np.log10(bottom)), float(np.log10(top))],
+        "tickmode": "array",
+        "tickvals": ticks,
+        "gridcolor": GRID,
+        "zeroline": False,
+        "title_text": "Perplexity per token",
+    }

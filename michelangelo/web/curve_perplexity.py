@@ -38,7 +38,7 @@ def _read(paths: tuple[tuple[str, int], ...]) -> pd.DataFrame:
 
 
 def tab(shown: Shown) -> None:
-    """Perplexity and error by length, side by side."""
+    """Perplexity and error by length, one above the other."""
     try:
         rows = _read(tuple((str(path), path.stat().st_mtime_ns) for path in files()))
     except (MichelangeloError, OSError) as error:
@@ -48,7 +48,13 @@ def tab(shown: Shown) -> None:
     mine = rows[rows["model"].isin(shown.table["model"])]
     rows = mine if len(mine) else rows
     if not len(rows) or rows["nll"].isna().all():
-        st.caption("No perplexity was measured for the tasks on screen.")
+        st.caption(
+            "No perplexity was measured for the tasks on screen. Choose another task above, or measure that of a local "
+            "model: write it beside a run's results, and it appears here."
+        )
+        st.code(
+            "michelangelo perplexity --models local/gemma-3-270m --task niah --tokens 1k,2k --out RUN/perplexity.jsonl"
+        )
         return
     results = shown.data.frame
     results = results[results["model"].isin(rows["model"]) & results["task"].isin(rows["task"])]
@@ -58,7 +64,9 @@ def tab(shown: Shown) -> None:
     except UserError:
         st.caption("No model has both perplexity and scores, so perplexity stands alone.")
     figure = plots.perplexity(table, theme=shown.theme)
-    show_figure(figure, key="d_perplexity", alt="Perplexity by context length, the error beside it; numbers below")
+    show_figure(
+        figure, key="d_perplexity", alt="Perplexity by context length, the error below it; numbers further down"
+    )
     st.caption(
         "Perplexity of the very texts the questions are about, per token of the model's own vocabulary: shapes of "
         "lines can be compared between models, heights can't. Bits per byte can."
