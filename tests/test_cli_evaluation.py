@@ -89,6 +89,20 @@ def test_a_dry_run_prints_calls_tokens_and_cost_and_writes_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_of_a_run_that_goes_on_counts_only_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path / "r") == 0
+    capsys.readouterr()
+    assert run(tmp_path / "r", "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["total"]["calls"] == 0
+    assert run(tmp_path / "r", "--tokens", "1k,2k,4k", "--dry-run") == 0
+    told = capsys.readouterr()
+    assert "holds 12 answers, which are not asked again" in told.err
+    assert run(tmp_path / "r", "--tokens", "1k,2k,4k", "--dry-run", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["total"]["calls"] == 6
+
+
 def test_the_same_command_with_more_asks_only_what_is_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "r") == 0
     before = (tmp_path / "r" / "results.jsonl").read_bytes()

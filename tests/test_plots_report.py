@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from michelangelo.analysis import chance_rates
+from michelangelo.analysis import chance_rates, with_depth_bin
 from michelangelo.errors import UserError
 from michelangelo.plots import report_page
 from michelangelo.plots.report import report_html, write_report
@@ -61,7 +61,7 @@ def test_every_section_is_there(html: str) -> None:
     assert "AUC, 2K-32K as tested" in html
     assert "lengths all models ran" in html
     assert "no difference" in html
-    assert "No sample says how deep in its context the answer lies." in html
+    assert "No sample of a known length says how deep in its context the answer lies." in html
     assert "&lt;Mine&gt;" in html
 
 
@@ -69,8 +69,28 @@ def test_depth_is_drawn_where_it_is_known_a_dozen_grids_a_task() -> None:
     rows = [{**r, "depth": (k % 5) / 5} for k, r in enumerate(results(models=14))]
     html = report_html(read_bytes("mine.jsonl", lines(rows)).frame, chance={})
     section = html[html.index('<h2 id="depths">') : html.index('<h2 id="correlations">')]
+    assert "<h3>Latent List</h3>" in section
+    assert "Grey cells have fewer than 5 measured instances" in section
     assert section.count('"type":"heatmap"') == 24  # coloured and grey cells of each
     assert "2 further curves of Latent List are not drawn" in section
+
+
+@pytest.mark.parametrize(("tokens", "split"), [(0, ()), (2048, ("depth_bin",)), (2048, ("depth",))])
+def test_depth_without_a_length_or_as_a_split_is_no_reason_to_fail(tokens: int, split: tuple[str, ...]) -> None:
+    rows = [{**r, "depth": (k % 5) / 5, "target_tokens": tokens} for k, r in enumerate(results(models=1))]
+    frame = with_depth_bin(read_bytes("mine.jsonl", lines(rows)).frame)
+    html = report_html(frame, chance={}, made=Settings(split=split))
+    section = html[html.index('<h2 id="depths">') : html.index('<h2 id="correlations">')]
+    assert section.count('"type":"heatmap"') == (2 if tokens else 0)
+    assert ("No sample of a known length" in section) == (not tokens)
+
+
+def test_the_better_of_two_is_named_as_the_columns_are() -> None:
+    rows = [row(model=m, instance_id=f"{k}", target_tokens=2048, score=s) for m, s in (("x", 0), ("y", 1))
+            for k in range(12)]  # fmt: skip
+    html = report_html(read_bytes("mine.jsonl", lines(rows)).frame, chance={})
+    assert "<td>y</td><td>x</td>" in html
+    assert "<td>the first is better</td>" in html
 
 
 def test_figures_are_fitted_to_paper(html: str) -> None:

@@ -253,3 +253,14 @@ def test_a_damaged_file_of_a_known_format_is_one_sentence(tmp_path: Path) -> Non
     path.write_bytes(packed(("[Content_Types].xml", b"<x/>"), ("xl/workbook.xml", b"not xml")))
     with pytest.raises(DataError, match="spreadsheet that can't be read"):
         read_file(path)
+
+
+def test_a_damaged_archive_in_a_folder_leaves_the_others_readable(tmp_path: Path) -> None:
+    (tmp_path / "good.jsonl").write_bytes(lines([row()]))
+    (tmp_path / "cut.zip").write_bytes(packed(("a.jsonl", lines([row()])))[:60])
+    (loaded,) = read_files(tmp_path)
+    assert len(loaded.frame) == 1
+    assert "cut.zip" in loaded.report.refused[0]
+    (tmp_path / "good.jsonl").unlink()
+    with pytest.raises(DataError, match=r"cut\.zip is cut off or damaged"):
+        read_files(tmp_path)

@@ -135,3 +135,14 @@ def test_a_frame_can_be_changed_without_changing_its_other_columns(tmp_path: Pat
     frame.loc[0, "prompt_tokens"] = 5
     assert frame["response"].isna().all()
     assert frame["attempts"].isna().all()
+
+
+def test_sets_that_answer_the_same_questions_are_said(tmp_path: Path) -> None:
+    one = written(tmp_path / "a.jsonl", rows(6))
+    other = written(tmp_path / "b.jsonl", [{**row, "score": 1.0} for row in rows(6)])
+    with pytest.warns(UserWarning, match="of all sets together") as said:
+        frame = load_results(one, other)
+    assert frame["score"].tolist() == [1.0] * 6
+    told = " ".join(str(warning.message) for warning in said)
+    assert "of all sets together: 6 rows repeat an earlier" in told
+    assert "5 of the repeated rows have another score" in told

@@ -147,7 +147,7 @@ def test_a_builder_ends_with_its_input() -> None:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=child_environment())
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(10) == 0
+    assert process.wait(60) == 0
     assert process.stdout is not None
     process.stdout.close()
 

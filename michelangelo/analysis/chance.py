@@ -44,7 +44,10 @@ def questions(frame: pd.DataFrame) -> pd.DataFrame:
         One row per task, variant (``""`` for none), complexity and parameters: those, ``params`` (a dictionary, or
         missing) and ``rows``.
     """
-    known = ~frame["aggregate"].astype(bool) & frame["task"].isin(set(tasks()))
+    asked = (
+        frame["params"].map(lambda params: isinstance(params, dict)).astype(bool)
+    )  # else nobody knows what was asked
+    known = ~frame["aggregate"].astype(bool) & frame["task"].isin(set(tasks())) & asked
     own = frame.loc[known, ["task", "variant", "complexity", "params"]].reset_index(drop=True)
     own["variant"] = plain(own["variant"]).fillna("")
     own["text"] = own["params"].map(repr)

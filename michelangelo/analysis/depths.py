@@ -44,7 +44,7 @@ def heat_map(
         frame: result rows.
         by: as in ``curves``.
         bins: bins of depth, of equal width.
-        split: as in ``curves``.
+        split: as in ``curves``; the depth is a side of the map already and left out of it.
         metric: as in ``curves``.
         seed: of the bootstrap.
 
@@ -58,7 +58,7 @@ def heat_map(
     rows = rows[rows["depth_bin"].notna()]
     if "aggregate" in rows:
         rows = rows[~rows["aggregate"].fillna(False).astype(bool)]
-    keys = [*dict.fromkeys([*by, *split])]
+    keys = [name for name in dict.fromkeys([*by, *split]) if name not in ("depth", "depth_bin")]
     shown = ("mean", "low", "high", "method", "n_instances", "n_measured", "n_planned", "hollow")
     if not len(rows):
         return pd.DataFrame(columns=[*keys, "target_tokens", "depth_bin", "depth_low", "depth_high", *shown])

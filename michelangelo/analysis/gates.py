@@ -156,7 +156,8 @@ def _plan(more: int | None, seen: _Evidence, k: int, *, relative: bool) -> str:
         return "It lies so near that no sensible number of instances would settle it."
     side = "above" if seen.gap[k] > 0 else "below"
     also = f" and at {_f(seen.length[0])}" if relative and k > 0 else ""
-    return f"About {more:,} more instances there{also} would show it {side}, if scores stay as they are."
+    instances = "1 more instance" if more == 1 else f"{more:,} more instances"
+    return f"About {instances} there{also} would show it {side}, if scores stay as they are."
 
 
 def _published(source: Joint, there: Ints, limit: float, window: int, reached: bool) -> dict[str, Any]:

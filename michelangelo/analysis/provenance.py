@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from michelangelo.results.columns import plain
+from michelangelo.results.unfinished import NOT_ASKED
 
 UNPARSED_LIMIT = 0.02
 """Above this share of replies without a recognised answer a warning is given."""
@@ -16,7 +17,8 @@ def provenance(frame: pd.DataFrame) -> str:
     aggregate = frame["aggregate"].fillna(False).astype(bool) if "aggregate" in frame else pd.Series(False, frame.index)
     samples = frame[~aggregate] if aggregate.any() else frame
     if len(samples):
-        parts.append(f"{len(samples):,} samples")
+        owed = _not_asked(samples)
+        parts.append(f"{len(samples) - owed:,} samples" + (f" ({owed:,} planned ones were not asked)" if owed else ""))
     if aggregate.any():
         parts.append(f"{int(aggregate.sum()):,} published averages")
     if versions := _distinct(samples, "michelangelo_version"):
@@ -34,6 +36,13 @@ def provenance(frame: pd.DataFrame) -> str:
 
 def _distinct(frame: pd.DataFrame, name: str) -> list[str]:
     return sorted(str(v) for v in frame[name].dropna().unique()) if name in frame else []
+
+
+def _not_asked(samples: pd.DataFrame) -> int:
+    if "flags" not in samples:
+        return 0
+    flags = samples.loc[(samples["status"] == "cancelled").to_numpy(dtype=bool), "flags"]
+    return sum(isinstance(f, list) and NOT_ASKED in f for f in flags)
 
 
 def _sources(frame: pd.DataFrame) -> str:

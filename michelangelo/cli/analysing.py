@@ -70,8 +70,8 @@ def analyze(
         raise UserError(f"--threshold {threshold:g} is not a score above 0 and up to 1")
     _check_report(out)
     loaded, warned = _read(files)
-    frame = _rows(loaded, files)
-    messages = [*warned, *(m for one in loaded for m in _amiss(one))]
+    frame, left_out = _rows(loaded, files)
+    messages = [*warned, *(m for one in loaded for m in _amiss(one)), *left_out]
     for message in messages:
         note(message)
     apart = tuple(listed("--split", split)) if split else ()
@@ -211,22 +211,25 @@ def _print(frame: pd.DataFrame, found: dict[str, pd.DataFrame], messages: list[s
 
 def _read(files: list[str]) -> tuple[list[Loaded], list[str]]:
     """What was read, and warnings on reading it."""
-    from michelangelo.results import read_files
+    from michelangelo.results import NeedsError, read_files
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        loaded = read_files(*files, details=_READ)
+        try:
+            loaded = read_files(*files, details=_READ)
+        except NeedsError as error:
+            raise DataError(f"{error}, to michelangelo convert {error.name} --out rows.jsonl") from None
     return loaded, [str(w.message) for w in caught if issubclass(w.category, UserWarning)]
 
 
-def _rows(loaded: list[Loaded], files: list[str]) -> pd.DataFrame:
-    """One frame of all files."""
-    from michelangelo.results import combine
+def _rows(loaded: list[Loaded], files: list[str]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """One frame of all files, and what was left out of it."""
+    from michelangelo.results import joined
 
-    frame = combine(loaded)
+    frame, left_out = joined(loaded)
     if not len(frame):
         raise DataError(f"no usable row in {', '.join(files)}")
-    return frame
+    return frame, left_out
 
 
 def _amiss(one: Loaded) -> list[str]:

@@ -70,7 +70,7 @@ def run(
     With more models, tasks, lengths, instances or repeats it asks only what is new.
     """
     from michelangelo.lsq.lengths import parse_lengths
-    from michelangelo.runs import create, estimate, reopen_failed
+    from michelangelo.runs import answered, create, estimate, reopen_failed
     from michelangelo.runs.limits import read_limits
 
     given = {
@@ -91,7 +91,10 @@ def run(
     plan = make_plan(plan_file, {k: v for k, v in given.items() if v is not None}, read_settings(settings))
     sound = show_preflight(plan, quiet=as_json) if probe else True
     if dry_run:
-        show_estimate(estimate(plan, build=True), as_json=as_json)
+        finished = answered(out) if out is not None else frozenset()
+        if finished and not as_json:
+            note(f"{out} holds {len(finished):,} answers, which are not asked again")
+        show_estimate(estimate(plan, build=True, finished=finished), as_json=as_json)
     if not sound:
         note("the probe failed, so nothing was asked")
         raise typer.Exit(1)
@@ -165,8 +168,12 @@ def _show_run(folder: Path, plan: Plan, at_end: Progress, *, as_json: bool) -> N
 def _end(at_end: Progress) -> None:
     if at_end.failed:
         counts = ", ".join(f"{n:,} {status}" for status, n in sorted(at_end.failed.items()))
-        note(f"not measured: {counts}")
+        told = next((f"; the last one says: {row['error']}" for row in at_end.newest if row.get("error")), "")
+        note(f"not measured: {counts}{told}")
     if at_end.state == "completed":
+        if sum(at_end.failed.values()) == at_end.done > 0:
+            note("nothing was measured; --retry-failed asks again")
+            raise typer.Exit(1)
         return
     folder = at_end.folder
     again = shlex.join(["michelangelo", "run", "--plan", str(folder / "plan.toml"), "--out", str(folder)])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from michelangelo.errors import TooShortError
+from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq.instance import Instance
-from michelangelo.lsq.lengths import format_length
+from michelangelo.lsq.lengths import format_length, parse_length
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Scorable, Task
@@ -20,13 +20,13 @@ _ASKED = 200
 
 
 def generate(
-    task: str, *, tokens: int, seed: int = 0, tokenizer: str | Tokenizer = DEFAULT_TOKENIZER, **params: Any
+    task: str, *, tokens: int | str, seed: int = 0, tokenizer: str | Tokenizer = DEFAULT_TOKENIZER, **params: Any
 ) -> Instance:
     """One instance.
 
     Args:
         task: registered name, e.g. ``"latent_list"``.
-        tokens: length to meet, tokens; never exceeded.
+        tokens: length to meet, tokens, as a whole number or a text such as ``"32k"``; never exceeded.
         seed: any whole number; moves everything, the filler too.
         tokenizer: a counter's name, the path of a ``tokenizer.json``, or a counter.
         **params: the task's parameters; what is left out takes its default.
@@ -39,6 +39,10 @@ def generate(
         TooShortError: ``tokens`` is below the smallest feasible length, which the error names.
     """
     counter = get_tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    if isinstance(tokens, str):
+        tokens = parse_length(tokens)
+    if not isinstance(tokens, int):
+        raise UserError(f"tokens={tokens!r} is no length; write a whole number such as 4096, or '4k'")
     return get_task(task).generate(tokens=tokens, seed=seed, tokenizer=counter, **params)
 
 

@@ -234,6 +234,10 @@ class Instance:
     segments: Segments
     certificate: Certificate
 
+    def __repr__(self) -> str:
+        """A line that says which one it is; its text may be megabytes long."""
+        return f"<Instance {self.task}, {self.context_tokens:,} tokens, seed {self.seed}, id {self.id}>"
+
     @cached_property
     def id(self) -> str:
         """Hash of everything that determines the instance."""

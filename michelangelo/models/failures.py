@@ -112,7 +112,10 @@ def lost(error: BaseException, *, who: str = "the provider") -> ProviderError:
     """
     chain = _chain(error)
     names = {cls.__name__ for each in chain for cls in type(each).__mro__}
-    words = _shorten(next((str(each) for each in reversed(chain) if str(each)), "")) or type(chain[-1]).__name__
+    telling = chain
+    if names & _TRANSPORT:  # what a client's own machinery stumbled over on the way says nothing
+        telling = [each for each in chain if not isinstance(each, RuntimeError)] or chain
+    words = _shorten(next((str(each) for each in reversed(telling) if str(each)), "")) or type(telling[-1]).__name__
     if "CERTIFICATE_VERIFY_FAILED" in words or "SSLCertVerificationError" in names:
         return ProviderError(redact(f"{who}'s certificate is not trusted: {words}"))
     if names & {"UnsupportedProtocol", "InvalidURL", "LocalProtocolError", "MissingSchema"}:

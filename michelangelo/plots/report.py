@@ -16,7 +16,7 @@ from michelangelo.lsq.files import replacing
 from michelangelo.plots import report_page as page
 from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
-from michelangelo.plots.heat_map import heat_map
+from michelangelo.plots.heat_map import FEW, heat_map
 from michelangelo.plots.report_correlations import correlations
 from michelangelo.plots.report_numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
 from michelangelo.plots.series import View
@@ -178,12 +178,17 @@ def _figures(table: pd.DataFrame, chance: Chance) -> list[Any]:
 
 
 def _depths(frame: pd.DataFrame, made: Settings) -> str:
-    """A heat map per task; a sentence where no sample says its depth."""
+    """A heat map per task; a sentence where no sample says its depth and length."""
     table = analysis.heat_map(frame, split=made.split, metric=made.metric)
+    table = table[table["target_tokens"] > 0]
     if not len(table):
-        return page.paragraph("No sample says how deep in its context the answer lies.")
-    parts = []
+        return page.paragraph("No sample of a known length says how deep in its context the answer lies.")
+    parts = [page.paragraph(
+        f"Mean score by length and depth; 0 % is the start of the text. Grey cells have fewer than {FEW} measured "
+        "instances and say how many."
+    )]  # fmt: skip
     for task in task_order(list(table["task"].unique())):
+        parts.append(page.heading(task_title(task), level=3))
         series = [rows for _, rows in analysis.each_series(table[table["task"] == task])]
         shown = pd.concat(series[:_GRIDS], ignore_index=True)
         parts.append(page.figure(heat_map(shown, note=task_title(task))))

@@ -214,12 +214,15 @@ def _neighbours(frame: pd.DataFrame, made: Settings) -> Iterator[dict[str, Any]]
             )
 
 
+_BETTER = {"a is better": "the first is better", "b is better": "the second is better"}
+
+
 def _paired(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         **named(row, model=False), "first": row["a"], "second": row["b"], "shared": int(row["n_shared"]),
         "first's mean": row["mean_a"], "second's mean": row["mean_b"], "difference": row["difference"],
         "95 % CI": interval(row), "by": row["method"], "p": p_value(row["p"]), "test": row["test"],
-        "verdict": row["verdict"],
+        "verdict": _BETTER.get(row["verdict"], row["verdict"]),
     }  # fmt: skip
 
 

@@ -67,11 +67,23 @@ tbody tr:last-child td { border-bottom: 0; } tbody tr:hover td { background: var
 
 
 _FIT = """
-const fit = size => document.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.relayout(plot, size));
-addEventListener("beforeprint", () => fit({autosize: false, width: 680}));
-addEventListener("afterprint", () => fit({autosize: true, width: null}));
+const fitted = new Set(), plots = () => document.querySelectorAll(".js-plotly-plot");
+const shrink = plot => plot.style.zoom = Math.min(1, 680 / plot.layout.width);
+addEventListener("beforeprint", () => plots().forEach(plot => {
+  if (fitted.has(plot)) return;
+  if (plot.layout.autosize === false) return shrink(plot);
+  fitted.add(plot);
+  Plotly.relayout(plot, {autosize: false, width: 680});
+}));
+addEventListener("afterprint", () => plots().forEach(plot => {
+  plot.style.zoom = "";
+  if (fitted.delete(plot)) Plotly.relayout(plot, {autosize: true, width: null});
+}));
 """
-"""On paper figures are as wide as what A4 and Letter leave between the margins; nothing resizes them there else."""
+"""On paper figures are as wide as what A4 and Letter leave between the margins; nothing resizes them there else.
+
+Figures of a size of their own keep it; too wide ones are zoomed out, or their footers would be cut.
+"""
 
 
 def page(title: str, provenance: str, body: str) -> str:

@@ -43,10 +43,12 @@ class Contents:
     Attributes:
         members: those worth a look, by name.
         passed: how many were passed over unseen: hidden files, links.
+        refused: why archives in a folder were not read, a sentence each.
     """
 
     members: list[Member] = field(default_factory=list)
     passed: int = 0
+    refused: list[str] = field(default_factory=list)
 
     def add(self, member: Member, name: str) -> None:
         """Take one more file.
@@ -191,7 +193,7 @@ def walk(folder: Path, into: Path) -> Contents:
         into: an empty folder, for what is unpacked.
 
     Raises:
-        DataError: where there are more than ``MAX_MEMBERS`` files, or an archive is refused.
+        DataError: where there are more than ``MAX_MEMBERS`` files.
     """
     contents = Contents()
     for path in _below(folder):
@@ -199,7 +201,11 @@ def walk(folder: Path, into: Path) -> Contents:
         if path.is_symlink() or not path.is_file() or _is_junk(PurePosixPath(name.as_posix())):
             contents.passed += 1
         elif _opens_as_archive(path):
-            inner = unpack(path, name.as_posix(), into / f"{len(contents.members)}")
+            try:
+                inner = unpack(path, name.as_posix(), into / f"{len(contents.members)}")
+            except DataError as error:
+                contents.refused.append(str(error))
+                continue
             contents.passed += inner.passed
             for member in inner.members:
                 contents.add(Member(f"{name.as_posix()}.d/{member.name}", member.path), str(folder))

@@ -6,10 +6,10 @@ import glob
 import itertools
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from michelangelo.errors import UserError
+from michelangelo.errors import DataError, UserError
 from michelangelo.results.archives import Contents, Member, is_one_file, is_zip, unpack, walk
 
 ROWS = "results.jsonl"
@@ -30,6 +30,7 @@ class Batch:
         lone: whether it is one file, not a folder or an archive.
         named: whether the user named it; else it only matched, and may hold nothing.
         passed: files that were passed over unseen.
+        refused: why archives in it were not read, a sentence each.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Batch:
     lone: bool = True
     named: bool = True
     passed: int = 0
+    refused: tuple[str, ...] = ()
 
 
 def gather(patterns: Sequence[str | Path], workspace: Path) -> Iterator[Batch]:
@@ -97,11 +99,14 @@ def _batches(path: Path, named: bool, workspace: Path, seen: set[Path]) -> Itera
             seen.add(run.path.resolve())
             yield lone(run.path, named=False)
     if not contents.members:
+        if contents.refused:
+            raise DataError(contents.refused[0])
         raise UserError(f"{path} holds no {ROWS} and no other result file; give a run folder or a result file")
     others = [m for m in others if m.path.resolve() not in seen]
     seen.update(m.path.resolve() for m in others)
     if others:
-        yield _many(path.resolve().name, others, path, named and not runs, contents.passed)
+        found = _many(path.resolve().name, others, path, named and not runs, contents.passed)
+        yield replace(found, refused=tuple(contents.refused))
 
 
 def _split(contents: Contents) -> tuple[list[Member], list[Member]]:

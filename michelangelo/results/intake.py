@@ -115,7 +115,7 @@ class Intake:
             DataError: where a lone file can't be read.
             UserError: where it can't be opened.
         """
-        self.passed = self.batch.passed
+        self.passed, self.refused = self.batch.passed, list(self.batch.refused)
         pool: list[_Pending] = []
         for member in self._distinct():
             for pending in self._read(member):

@@ -18,7 +18,7 @@ from michelangelo.results.files import sha256_of
 from michelangelo.results.gathering import Batch, gather, is_archive, lone
 from michelangelo.results.given import Given, NeedsError
 from michelangelo.results.intake import Intake
-from michelangelo.results.repetition import drop_duplicates, repetitions
+from michelangelo.results.repetition import Notes, repetitions
 from michelangelo.results.report import Facts, Loaded, Report, report_of
 from michelangelo.results.schema import Details, Problem
 from michelangelo.results.stacking import Stack, filtered, stacked
@@ -282,11 +282,20 @@ def combine(loaded: Iterable[Loaded]) -> pd.DataFrame:
     """One frame of several sets' rows; of a question asked twice in one run the last answer is kept.
 
     Averages are left out where the samples they were made of are there, see ``repetition.find_repetitions``.
+    ``joined`` also says what was left out.
     """
+    return joined(loaded)[0]
+
+
+def joined(loaded: Iterable[Loaded]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """As ``combine``, and a sentence each on the rows that were left out because another set has them."""
     frames = [one.frame for one in loaded]
     if len(frames) == 1:
-        return frames[0]
-    return drop_duplicates(stacked(frames))
+        return frames[0], ()
+    whole, notes = stacked(frames), Notes()
+    found = repetitions(whole)
+    found.say(notes)
+    return found.kept(whole), tuple(f"of all sets together: {said}" for said in notes.messages())
 
 
 def load_results(*patterns: str | Path, details: Details = True, given: Given | None = None) -> pd.DataFrame:
@@ -318,4 +327,7 @@ def load_results(*patterns: str | Path, details: Details = True, given: Given | 
             first = one.report.problems[0]
             text = f"{one.report.source}: {one.report.problem_count:,} problems, first {first}"
             warnings.warn(text, UserWarning, stacklevel=2)
-    return combine(loaded)
+    frame, said = joined(loaded)
+    for text in said:
+        warnings.warn(text, UserWarning, stacklevel=2)
+    return frame

@@ -159,6 +159,8 @@ def _column(check: _Check, name: str, kind: Kind) -> pd.Series[Any]:
     elif column.bad.any():
         remedy = _score_remedy if name == "score" else "write the length as a whole number of tokens, such as 8192"
         check.note(column.bad, name, remedy)
+    if name == "tags":  # none at all: an empty object can't be kept in a Parquet file
+        return column.values.map(lambda tags: tags or None).astype(object)
     return column.values
 
 

@@ -8,7 +8,7 @@ from michelangelo.runs.estimate import Estimate, EstimateRow, estimate
 from michelangelo.runs.launch import start, stop
 from michelangelo.runs.plan import Plan, assign_params
 from michelangelo.runs.preflight import Preflight, Probe, preflight
-from michelangelo.runs.progress import CellProgress, MeanScore, Progress, RunInfo, list_runs, progress
+from michelangelo.runs.progress import CellProgress, MeanScore, Progress, RunInfo, answered, list_runs, progress
 from michelangelo.runs.rescore import Rescored, rescore
 from michelangelo.runs.retry import reopen_failed
 from michelangelo.runs.store import RunFolder, create, runs_root
@@ -30,6 +30,7 @@ __all__ = [
     "RunFolder",
     "RunInfo",
     "Wait",
+    "answered",
     "assign_params",
     "create",
     "estimate",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from michelangelo.models.protocol import Model
 from michelangelo.models.rates import last_rate
 from michelangelo.models.registry import open_model
 from michelangelo.runs.limits import limits_for, parties
-from michelangelo.runs.plan import Plan
+from michelangelo.runs.plan import Cell, Key, Plan
 
 SMALLEST_BUDGET = 256
 """Output limit of short answers, tokens."""
@@ -152,13 +152,14 @@ class _Sample:
     exact: bool
 
 
-def estimate(plan: Plan, *, build: bool = False) -> Estimate:
+def estimate(plan: Plan, *, build: bool = False, finished: Collection[Key] = ()) -> Estimate:
     """Calls, tokens, cost and time of a plan; asks nothing.
 
     Args:
         plan: what would be asked.
         build: whether to build its instances for exact counts, where they are few and short (``MOST_BUILT``);
             else one per task is built, at the shortest length.
+        finished: questions that were answered before and are not asked again.
 
     Raises:
         UserError: where the plan can't be carried out.
@@ -168,7 +169,7 @@ def estimate(plan: Plan, *, build: bool = False) -> Estimate:
     counter = get_tokenizer(plan.tokenizer)
     samples = _samples(plan, counter, build=build)
     rows = [
-        _row(plan, model, tokens, [samples[task, tokens] for task in plan.tasks], counter)
+        _row(plan, model, tokens, [samples[task, tokens] for task in plan.tasks], counter, finished)
         for tokens in sorted(plan.lengths)
         for model in map(open_model, plan.models)
     ]
@@ -196,11 +197,13 @@ def _instance(plan: Plan, task: str, tokens: int, seed: int, counter: Tokenizer)
     return generate(task, tokens=tokens, seed=seed, tokenizer=counter, **plan.params.get(task, {}))
 
 
-def _row(plan: Plan, model: Model, tokens: int, samples: list[_Sample], counter: Tokenizer) -> EstimateRow:
+def _row(
+    plan: Plan, model: Model, tokens: int, samples: list[_Sample], counter: Tokenizer, finished: Collection[Key]
+) -> EstimateRow:
     pairs = [pair for sample in samples for pair in zip(sample.prompts, sample.answers, strict=True)]
     limits = {answer: output_limit(plan, model, answer, counter) for _, answer in pairs}
     fits = fits_window(model, max(p for p, _ in pairs), max(limits.values()))
-    asked = [] if fits is False else pairs * plan.repeats
+    asked = [] if fits is False else _open(plan, model.name, tokens, samples, finished)
     shortest = {answer: max(1, counter.count(answer)) for answer in limits}
     high, low = (_costs(model, [(p, output[a]) for p, a in asked]) for output in (limits, shortest))
     slow, fast = (_seconds(plan, model, [(p, output[a]) for p, a in asked]) for output in (limits, shortest))
@@ -217,6 +220,19 @@ def _row(plan: Plan, model: Model, tokens: int, samples: list[_Sample], counter:
         seconds_low=fast,
         seconds=slow,
     )
+
+
+def _open(
+    plan: Plan, model: str, tokens: int, samples: list[_Sample], finished: Collection[Key]
+) -> list[tuple[int, str]]:
+    """Prompt and answer of every question that is still to be asked."""
+    return [
+        pair
+        for task, sample in zip(plan.tasks, samples, strict=True)
+        for seed, pair in enumerate(zip(sample.prompts, sample.answers, strict=True), plan.seed)
+        for key in plan.keys_of(model, Cell(task, tokens, seed))
+        if key not in finished
+    ]
 
 
 def _costs(model: Model, requests: list[tuple[int, int]]) -> float | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from michelangelo.errors import MichelangeloError
-from michelangelo.runs.plan import Plan
+from michelangelo.runs.plan import Key, Plan
 from michelangelo.runs.spending import read_spending
 from michelangelo.runs.store import RunFolder, runs_root
 from michelangelo.runs.tally import Tally, TallyCache
@@ -19,6 +19,16 @@ QUEUED_FOR_S = 30.0
 """A started worker that hasn't reported after that long, seconds, counts as interrupted."""
 
 _cache = TallyCache()
+
+
+def answered(folder: Path) -> frozenset[Key]:
+    """The questions that a run's folder has a final row for; empty where there is no run yet.
+
+    Raises:
+        DataError: where a complete line is no result row.
+    """
+    with _cache.reading(RunFolder(folder).results) as tally:
+        return frozenset(tally.finished)
 
 
 @dataclass(frozen=True, slots=True)

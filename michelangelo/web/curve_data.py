@@ -87,6 +87,7 @@ def in_use() -> Data:
             page_link("live_evaluation", "Start a run", ":material/play_circle:")
         st.stop()
     key = sources.identity(loaded)
+    tell("Several results in use answer the same questions.", sources.left_out(key, loaded), level="note")
     return Data(key, sources.combined(key, loaded), tuple(one.report for one in loaded))
 
 

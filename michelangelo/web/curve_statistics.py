@@ -131,7 +131,7 @@ def parallel_sentences(source: Joint) -> list[str]:
         who = f"inside family {row['group']} ({row['models']} models)" if inside else f"between {row['group']}"
         extra = "".join(f", {n} {row[n]}" for n in found.columns if n in ("complexity", "view", "filler"))
         head = f"{task}{extra}, {who}: {row['verdict']}"
-        if row["reason"]:
+        if isinstance(row["reason"], str):
             said.append(f"{head} ({row['reason']}).")
             continue
         slopes = ", ".join(f"{name} {slope:+.3f}" for name, slope in zip(row["names"], row["slopes"], strict=True))

@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo.errors import DataError, MichelangeloError, UserError
-from michelangelo.results import Loaded, combine, read_file, sample_result_files
+from michelangelo.results import Loaded, joined, read_file, sample_result_files
 from michelangelo.results.repetition import repetitions
 from michelangelo.results.schema import clean_label
 from michelangelo.results.stacking import with_categories
@@ -152,14 +152,24 @@ def identity(loaded: Iterable[Loaded]) -> tuple[tuple[str, str, int], ...]:
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def combined(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> pd.DataFrame:
+def _joined(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    frame, left_out = joined(_loaded)
+    return with_categories(frame), left_out
+
+
+def left_out(key: tuple[tuple[str, str, int], ...], loaded: list[Loaded]) -> tuple[str, ...]:
+    """A sentence each on rows of several sets that were left out because another set has them."""
+    return _joined(key, loaded)[1]
+
+
+def combined(key: tuple[tuple[str, str, int], ...], loaded: list[Loaded]) -> pd.DataFrame:
     """One frame of several sets, names as categories; not to be changed, because sessions share it.
 
     Args:
         key: ``identity`` of the sets.
-        _loaded: the sets.
+        loaded: the sets.
     """
-    return with_categories(combine(_loaded))
+    return _joined(key, loaded)[0]
 
 
 def keep(loaded: Loaded) -> str:
