@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -195,3 +196,17 @@ def test_a_reader_that_stops_reading_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait() == 0
+
+
+READERS = [("analyze",), ("convert", "--out", "o.jsonl"), ("audit",), ("score",), ("verify",)]
+
+
+@pytest.mark.parametrize("command", READERS)
+def test_a_packed_file_that_ends_early_is_no_interruption(
+    command: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("cut.jsonl.gz").write_bytes(gzip.compress(b'{"model": "m", "task": "t"}\n' * 999, mtime=0)[:40])
+    assert main([command[0], "cut.jsonl.gz", *command[1:]]) == 2
+    assert "cut.jsonl.gz" in capsys.readouterr().err
+    assert not Path("o.jsonl").exists()

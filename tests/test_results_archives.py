@@ -264,3 +264,21 @@ def test_a_damaged_archive_in_a_folder_leaves_the_others_readable(tmp_path: Path
     (tmp_path / "good.jsonl").unlink()
     with pytest.raises(DataError, match=r"cut\.zip is cut off or damaged"):
         read_files(tmp_path)
+
+
+def cut_off(tmp_path: Path, kept: int) -> Path:
+    rows = lines([row(instance_id=f"i{i}", response=f"{i * 7919 % 10007} " * 9) for i in range(300)])
+    (tmp_path / "cut.jsonl.gz").write_bytes(gzip.compress(rows, mtime=0)[:kept])
+    return tmp_path / "cut.jsonl.gz"
+
+
+def test_a_packed_file_that_ends_early_is_read_up_to_there(tmp_path: Path) -> None:
+    loaded = read_file(cut_off(tmp_path, 2000))
+    assert 0 < len(loaded.frame) < 300
+    assert any("cut off" in message for message in loaded.report.messages)
+
+
+@pytest.mark.parametrize("kept", [12, 30, 120])
+def test_a_packed_file_that_ends_before_its_first_row_is_named(tmp_path: Path, kept: int) -> None:
+    with pytest.raises(DataError, match=r"cut\.jsonl\.gz"):
+        read_file(cut_off(tmp_path, kept))

@@ -86,7 +86,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except StoppedError as stopped:
         sys.stderr.write(f"{one_line(str(stopped))}\n")
         return INTERRUPTED
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):
+            return _fail(f"a file ends too early: {error.__cause__}")
         code = INTERRUPTED
     except (BrokenPipeError, SystemExit) as error:  # typer ends the process on a broken pipe
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):

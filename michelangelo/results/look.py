@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import PARQUET, head_of, is_packed, open_text
+from michelangelo.results.files import PARQUET, CutOff, head_of, is_packed, open_text
 
 Kind = Literal["object", "array", "lines", "table", "parquet", "xlsx", "zip", "text"]
 
@@ -92,7 +92,10 @@ def look_at(path: Path, name: str | None = None) -> Look:
         return _look_at_zip(path, shown, head)
     start = head.lstrip()[:1]
     if start in (b"{", b"["):
-        found = _look_at_json(path, shown, head, is_object=start == b"{")
+        try:
+            found = _look_at_json(path, shown, head, is_object=start == b"{")
+        except CutOff:
+            found = _cut_off(path, shown, head)
         if found:
             return found
     return _look_at_table(path, shown, head)
@@ -133,6 +136,15 @@ def _look_at_json(path: Path, name: str, head: bytes, *, is_object: bool) -> Loo
     if len(text) > MAX_VALUE:
         raise DataError(f"{name} is one JSON value of more than {MAX_VALUE:,} characters; write it as JSON lines")
     return None
+
+
+def _cut_off(path: Path, name: str, head: bytes) -> Look:
+    """A packed file that ends too early: lines, where its first one is whole."""
+    first, end, _ = head.partition(b"\n")
+    row = _parsed(first.decode("utf-8", "replace")) if end else None
+    if not isinstance(row, dict):
+        raise DataError(f"{name} is cut off or damaged; nothing of it can be read")
+    return Look(path, name, "lines", head, _keys(row))
 
 
 def _keys(row: Mapping[str, Any]) -> dict[str, str]:

@@ -94,12 +94,18 @@ def work(
 
 def in_fresh_loop(main: Callable[[], Any]) -> Any:
     """Run a coroutine function, in a thread of its own where this one has a running loop (a notebook's)."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _loop_runs():
         return asyncio.run(main())
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(lambda: asyncio.run(main())).result()
+
+
+def _loop_runs() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 async def _with_signals(session: Session) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import streamlit as st
 
@@ -122,7 +123,7 @@ def _actions(entry: sources.Entry) -> None:
             st.text_input("New name", entry.name, key="f_name", max_chars=sources.NAME_LENGTH)
             st.button("Rename it", key="f_do_rename", on_click=attempt, args=(_rename, entry.name))
         st.download_button(
-            "Download as our format", lambda: saved(sources.load(entry).frame), "results.jsonl", "application/jsonl",
+            "Download as our format", partial(saved, sources.load(entry).frame), "results.jsonl", "application/jsonl",
             key="f_save", icon=":material/download:", on_click="ignore",
         )  # fmt: skip
         if st.button("Remove", key="f_remove", icon=":material/delete:"):
