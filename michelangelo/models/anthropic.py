@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models import catalogue
 from michelangelo.models.anthropic_reply import MessagesReply
-from michelangelo.models.asking import (
-    Asker,
-    BadResponse,
-    PerLoop,
-    breaks_off,
-    is_loopback,
-    require_trusted,
-    turns,
-    with_address,
-)
-from michelangelo.models.failures import missing_key
-from michelangelo.models.families import family_of, thinks
-from michelangelo.models.keys import find_key
+from michelangelo.models.api_model import ApiModel
+from michelangelo.models.asking import BadResponse, breaks_off, is_loopback, require_trusted, turns, with_address
+from michelangelo.models.families import thinks
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
-from michelangelo.models.settings import THINKING_OUTPUT_TOKENS, changed, web_address
+from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.settings import base_url_setting, only_set, temperature_setting, top_p_setting
 
 KEY = "ANTHROPIC_API_KEY"
 ADDRESS = "ANTHROPIC_BASE_URL"
@@ -36,16 +25,14 @@ API = "https://api.anthropic.com"
 class Settings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
-    temperature: float | None = parameter(None, "Sampling temperature.", type=float, low=0.0, high=1.0)
-    top_p: float | None = parameter(None, "Probability mass that is sampled from.", type=float, low=0.0, high=1.0)
+    temperature: float | None = temperature_setting(1.0)
+    top_p: float | None = top_p_setting()
     thinking: str = parameter("", "Whether the model thinks.", choices=("adaptive", "disabled"))
     thinking_budget: int | None = parameter(
         None, "Tokens for thinking, for models that take a budget.", type=int, low=1024, high=1_000_000
     )
     effort: str = parameter("", "How hard it tries.", choices=("low", "medium", "high", "xhigh", "max"))
-    base_url: str = parameter(
-        API, "Address of the API or a proxy; ANTHROPIC_BASE_URL where not given.", check=web_address
-    )
+    base_url: str = base_url_setting(API, "API or a proxy", ADDRESS)
 
     def __post_init__(self) -> None:
         if self.thinking and self.thinking_budget:
@@ -57,45 +44,10 @@ class Settings:
         return self.thinking == "adaptive" or self.thinking_budget is not None
 
 
-@dataclass
-class AnthropicModel:
-    """One of Anthropic's models.
+class AnthropicModel(ApiModel[Settings]):
+    """One of Anthropic's models."""
 
-    Attributes:
-        model: Anthropic's name of it.
-        settings: what is sent with each request.
-        provider: always ``anthropic``.
-    """
-
-    model: str
-    settings: Settings
-    provider: str = "anthropic"
-    _asker: Asker = field(default_factory=lambda: Asker("Anthropic", KEY), repr=False)
-
-    def __post_init__(self) -> None:
-        self._clients = PerLoop(self._client)
-
-    @property
-    def name(self) -> str:
-        return join_name(self.provider, self.model, changed(self.settings))
-
-    @property
-    def family(self) -> str:
-        return family_of(self.model)
-
-    @property
-    def context_window(self) -> int | None:
-        return catalogue.context_window(self.provider, self.model)
-
-    @property
-    def min_output_tokens(self) -> int:
-        """Room for thinking, where the model may think."""
-        may = self.settings.thinks or (thinks(self.model) and self.settings.thinking != "disabled")
-        return THINKING_OUTPUT_TOKENS if may else 0
-
-    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Dollars for one request without a cache, or ``None`` where the price is unknown."""
-        return catalogue.price_usd(self.provider, self.model, prompt_tokens, completion_tokens)
+    provider, who, keys = "anthropic", "Anthropic", (KEY,)
 
     async def complete(self, request: Request) -> Completion:
         """Ask once, as a stream.
@@ -103,9 +55,7 @@ class AnthropicModel:
         Raises:
             ProviderError: where the call failed.
         """
-        key = (find_key(KEY) or "").strip()
-        if not key:
-            raise missing_key("Anthropic", KEY)
+        key = self._key()
         system, conversation = turns(request.messages)
         body: dict[str, Any] = {
             "model": self.model,
@@ -119,10 +69,6 @@ class AnthropicModel:
 
         return await self._asker.ask(once, self._optional(request), request.messages, key)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._clients.close()
-
     def _client(self, key: str) -> Any:
         import anthropic
 
@@ -130,18 +76,21 @@ class AnthropicModel:
         direct = anthropic.DefaultAsyncHttpxClient(trust_env=False) if is_loopback(url) else None
         return anthropic.AsyncAnthropic(api_key=key, base_url=url, max_retries=0, http_client=direct)
 
+    def _may_think(self) -> bool:
+        return self.settings.thinks or (thinks(self.model) and self.settings.thinking != "disabled")
+
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
         thinking: dict[str, Any] | None = {"type": own.thinking} if own.thinking else None
         if own.thinking_budget:
             thinking = {"type": "enabled", "budget_tokens": own.thinking_budget}
         sampling = {"temperature": own.temperature, "top_p": own.top_p, **request.settings}
-        chosen = {
+        values = {
             **({} if own.thinks else sampling),  # the API refuses sampling parameters beside thinking
             "thinking": thinking,
             "output_config": {"effort": own.effort} if own.effort else None,
         }
-        return {name: value for name, value in chosen.items() if value is not None}
+        return only_set(values)
 
     async def _once(self, client: Any, body: dict[str, Any], sent: dict[str, Any], timeout_s: float) -> Completion:
         import anthropic

@@ -158,9 +158,14 @@ def require_trusted(url: str, domain: str, variable: str) -> None:
     host = parts.hostname or ""
     if parts.scheme == "https" and (host == domain or host.endswith("." + domain)):
         return
-    elsewhere = os.environ.get(variable, "")
-    if not is_loopback(url) and not (elsewhere and url == web_address(elsewhere)):
+    if not is_loopback(url) and not from_environment(url, variable):
         raise UserError(f"base_url={url} is not at {domain}, so no key is sent there; set {variable} to it")
+
+
+def from_environment(url: str, variable: str) -> bool:
+    """Whether an address is the one that an environment variable gives."""
+    elsewhere = os.environ.get(variable, "")
+    return elsewhere != "" and url == web_address(elsewhere)
 
 
 def is_loopback(url: str) -> bool:

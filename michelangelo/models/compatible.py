@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,14 +13,26 @@ from michelangelo.errors import UserError
 from michelangelo.lsq.instance import flat_prompt
 from michelangelo.lsq.parameters import parameter
 from michelangelo.models import catalogue
-from michelangelo.models.asking import Asker, PerLoop, is_loopback
+from michelangelo.models.api_model import ApiModel
+from michelangelo.models.asking import from_environment, is_loopback, with_address
 from michelangelo.models.chat_replies import ChatReply
-from michelangelo.models.families import family_of, thinks
+from michelangelo.models.families import thinks
 from michelangelo.models.keys import find_key, given_key
 from michelangelo.models.openai_sdk import load, make_client, stream
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
-from michelangelo.models.settings import EFFORTS, THINKING_OUTPUT_TOKENS, changed, stop_texts, web_address
+from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.settings import (
+    base_url_setting,
+    effort_setting,
+    mode_setting,
+    only_set,
+    seed_of,
+    seed_setting,
+    stop_setting,
+    stop_texts,
+    temperature_setting,
+    top_p_setting,
+)
 
 KEY = "COMPATIBLE_API_KEY"
 ADDRESS = "COMPATIBLE_BASE_URL"
@@ -51,73 +62,41 @@ def json_object(text: str) -> str:
 class Settings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
-    base_url: str = parameter(
-        "", "Address of the server's API; COMPATIBLE_BASE_URL where not given.", check=web_address
-    )
-    mode: str = parameter("chat", "Chat, or the flat prompt for a base model.", choices=("chat", "completion"))
-    temperature: float | None = parameter(None, "Randomness.", type=float, low=0.0, high=2.0, drawn=_OWN)
-    top_p: float | None = parameter(None, "Nucleus sampling.", type=float, low=0.0, high=1.0, drawn=_OWN)
-    effort: str | None = parameter(None, "Reasoning effort.", type=str, choices=EFFORTS, drawn=_OWN)
+    base_url: str = base_url_setting("", "server's API", ADDRESS)
+    mode: str = mode_setting()
+    temperature: float | None = temperature_setting(drawn=_OWN)
+    top_p: float | None = top_p_setting(drawn=_OWN)
+    effort: str | None = effort_setting(drawn=_OWN)
     thinking: bool | None = parameter(
         None, "Whether the chat template lets the model think.", type=bool, drawn="the template's own"
     )
-    seed: int | None = parameter(
-        None, "Sampling seed of the first repeat; the next has the next.", type=int, low=0, high=2**31, drawn=_OWN
-    )
-    stop: str = parameter(
-        "auto",
-        r"Where a base model's reply ends: auto, never, or up to four texts with | between, \n for a line break.",
-        check=str,
-    )
+    seed: int | None = seed_setting(2**31, drawn=_OWN)
+    stop: str = stop_setting()
     window: int | None = parameter(
         None, "Longest prompt, tokens.", type=int, low=1, high=2**31, drawn="the catalogue's, else unknown"
     )
     extra: str = parameter("", "Further fields of the request, a JSON object.", check=json_object)
 
 
-@dataclass
-class CompatibleModel:
+class CompatibleModel(ApiModel[Settings]):
     """A model behind an address.
 
     Attributes:
-        model: the server's name of it.
-        settings: what is sent with each request.
-        provider: always ``compatible``.
         key_optional: servers of one's own ask for no key.
     """
 
+    provider, keys = "compatible", (KEY,)
     key_optional = True
 
-    model: str
-    settings: Settings
-    provider: str = "compatible"
-
-    def __post_init__(self) -> None:
-        self._who = f"the server at {self.settings.base_url}"
-        self._asker = Asker(self._who, KEY)
-        self._clients = PerLoop(lambda key: make_client(key, self.settings.base_url))
-
-    @property
-    def name(self) -> str:
-        return join_name(self.provider, self.model, changed(self.settings))
-
-    @property
-    def family(self) -> str:
-        return family_of(self.model)
+    def __init__(self, model: str, settings: Settings) -> None:
+        self.who = f"the server at {settings.base_url}"
+        super().__init__(model, settings)
 
     @property
     def context_window(self) -> int | None:
         if self.settings.window is not None or self._host is None:
             return self.settings.window
         return catalogue.context_window(self._host, self.model)
-
-    @property
-    def min_output_tokens(self) -> int:
-        """Room for thinking, where the model may think."""
-        own = self.settings
-        if own.mode == "completion" or own.thinking is False or own.effort == "none":
-            return 0
-        return THINKING_OUTPUT_TOKENS if own.effort or own.thinking or thinks(self.model) else 0
 
     def price_usd(self, prompt_tokens: int, completion_tokens: int, cache_read: int = 0) -> float | None:
         """Dollars for one request, or ``None`` where the price is unknown: with every server of one's own."""
@@ -141,7 +120,7 @@ class CompatibleModel:
             reply = ChatReply()
             limit = {} if _LIMIT in sent else {_LIMIT_TOO: request.max_output_tokens}
             await stream(
-                self._clients.get(key), path, {**body, **limit, **sent}, request.timeout_s, reply, who=self._who
+                self._clients.get(key), path, {**body, **limit, **sent}, request.timeout_s, reply, who=self.who
             )
             return reply.completion(self.price_usd)
 
@@ -152,17 +131,22 @@ class CompatibleModel:
         """Load the SDK."""
         await load()
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._clients.close()
+    def _client(self, key: str) -> Any:
+        return make_client(key, self.settings.base_url)
+
+    def _may_think(self) -> bool:
+        own = self.settings
+        if own.mode == "completion" or own.thinking is False or own.effort == "none":
+            return False
+        return bool(own.effort or own.thinking or thinks(self.model))
 
     def _key(self) -> str:
         """The key for this address, ``""`` for none: the environment's goes only where the environment says.
 
         Names of models come with others' plan files and links; one of them must not be able to take a key away.
         """
-        url, own = self.settings.base_url, os.environ.get(ADDRESS, "")
-        trusted = is_loopback(url) or (own != "" and url == web_address(own))
+        url = self.settings.base_url
+        trusted = is_loopback(url) or from_environment(url, ADDRESS)
         return (find_key(KEY) if trusted else given_key(KEY)) or ""
 
     @functools.cached_property
@@ -179,24 +163,23 @@ class CompatibleModel:
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        chosen = {
+        values = {
             _LIMIT: request.max_output_tokens,
             "stream_options": {"include_usage": True},
             "temperature": own.temperature,
             "top_p": own.top_p,
-            "seed": None if own.seed is None else own.seed + request.repeat,
+            "seed": seed_of(own.seed, request.repeat),
             "reasoning_effort": own.effort,
             "chat_template_kwargs": None if own.thinking is None else {"enable_thinking": own.thinking},
             **request.settings,
         }
-        return {name: value for name, value in chosen.items() if value is not None}
+        return only_set(values)
 
 
 @provider("compatible", keys=(KEY,))
 def open_compatible(model: str, settings: Mapping[str, str]) -> CompatibleModel:
     """A model behind an address, e.g. ``compatible/qwen3-8b?base_url=http://127.0.0.1:8000/v1``; needs no key yet."""
-    elsewhere = os.environ.get(ADDRESS, "")
-    given = settings if "base_url" in settings or not elsewhere else {**settings, "base_url": elsewhere}
+    given = with_address(settings, ADDRESS)
     if "base_url" not in given:
         raise UserError(
             f"compatible/{model} needs an address: compatible/{model}?base_url=http://127.0.0.1:8000/v1, or {ADDRESS}"

@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models import catalogue
-from michelangelo.models.asking import Asker, PerLoop, breaks_off, require_trusted, turns, with_address
-from michelangelo.models.failures import missing_key
-from michelangelo.models.families import family_of, thinks
+from michelangelo.models.api_model import ApiModel
+from michelangelo.models.asking import breaks_off, require_trusted, turns, with_address
+from michelangelo.models.families import thinks
 from michelangelo.models.google_reply import GeminiReply
 from michelangelo.models.google_sdks import Sdk, open_sdk
-from michelangelo.models.keys import find_key
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
-from michelangelo.models.settings import THINKING_OUTPUT_TOKENS, changed, web_address
+from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.settings import (
+    base_url_setting,
+    only_set,
+    seed_of,
+    seed_setting,
+    temperature_setting,
+    top_p_setting,
+)
 
 KEYS = ("GOOGLE_API_KEY", "GEMINI_API_KEY")
 ADDRESS = "GOOGLE_GEMINI_BASE_URL"
@@ -28,19 +33,15 @@ API = "https://generativelanguage.googleapis.com"
 class Settings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
-    temperature: float | None = parameter(None, "Sampling temperature.", type=float, low=0.0, high=2.0)
-    top_p: float | None = parameter(None, "Probability mass that is sampled from.", type=float, low=0.0, high=1.0)
-    seed: int | None = parameter(
-        None, "Seed of the sampling; repeat r is sent seed + r.", type=int, low=0, high=2**31 - 1
-    )
+    temperature: float | None = temperature_setting()
+    top_p: float | None = top_p_setting()
+    seed: int | None = seed_setting()
     thinking_budget: int | None = parameter(
         None, "Tokens for thinking; 0 is none, -1 as many as it likes.", type=int, low=-1, high=1_000_000
     )
     thinking_level: str = parameter("", "How much it thinks.", choices=("minimal", "low", "medium", "high"))
     thoughts: bool = parameter(False, "Whether a summary of the reasoning is asked for.")
-    base_url: str = parameter(
-        API, "Address of the API or a proxy; GOOGLE_GEMINI_BASE_URL where not given.", check=web_address
-    )
+    base_url: str = base_url_setting(API, "API or a proxy", ADDRESS)
 
     def __post_init__(self) -> None:
         if self.thinking_level and self.thinking_budget is not None:
@@ -49,46 +50,10 @@ class Settings:
         require_trusted(self.base_url, "googleapis.com", ADDRESS)
 
 
-@dataclass
-class GoogleModel:
-    """One of Google's models.
+class GoogleModel(ApiModel[Settings]):
+    """One of Google's models."""
 
-    Attributes:
-        model: Google's name of it.
-        settings: what is sent with each request.
-        provider: always ``google``.
-    """
-
-    model: str
-    settings: Settings
-    provider: str = "google"
-    _asker: Asker = field(default_factory=lambda: Asker("Google", KEYS[0]), repr=False)
-
-    def __post_init__(self) -> None:
-        self._sdks = PerLoop(self._sdk)
-
-    @property
-    def name(self) -> str:
-        return join_name(self.provider, self.model, changed(self.settings))
-
-    @property
-    def family(self) -> str:
-        return family_of(self.model)
-
-    @property
-    def context_window(self) -> int | None:
-        return catalogue.context_window(self.provider, self.model)
-
-    @property
-    def min_output_tokens(self) -> int:
-        """Room for thinking, where the model may think."""
-        budget = self.settings.thinking_budget
-        may = bool(budget) or bool(self.settings.thinking_level) or (budget is None and thinks(self.model))
-        return THINKING_OUTPUT_TOKENS if may else 0
-
-    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """Dollars for one request without a cache, or ``None`` where the price is unknown."""
-        return catalogue.price_usd(self.provider, self.model, prompt_tokens, completion_tokens)
+    provider, who, keys = "google", "Google", KEYS
 
     async def complete(self, request: Request) -> Completion:
         """Ask once, as a stream.
@@ -96,9 +61,7 @@ class GoogleModel:
         Raises:
             ProviderError: where the call failed.
         """
-        key = (find_key(*KEYS) or "").strip()
-        if not key:
-            raise missing_key("Google", *KEYS)
+        key = self._key()
         system, conversation = turns(request.messages)
         role = {"user": "user", "assistant": "model"}
         body: dict[str, Any] = {
@@ -108,29 +71,29 @@ class GoogleModel:
 
         async def once(sent: dict[str, Any]) -> Completion:
             config = _generation_config(sent, request.max_output_tokens)
-            return await self._once(self._sdks.get(key), {**body, "generationConfig": config}, request.timeout_s)
+            return await self._once(self._clients.get(key), {**body, "generationConfig": config}, request.timeout_s)
 
         return await self._asker.ask(once, self._optional(request), request.messages, key)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._sdks.close()
-
-    def _sdk(self, key: str) -> Sdk:
+    def _client(self, key: str) -> Sdk:
         return open_sdk(key, self.settings.base_url)
+
+    def _may_think(self) -> bool:
+        budget = self.settings.thinking_budget
+        return bool(budget) or bool(self.settings.thinking_level) or (budget is None and thinks(self.model))
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        chosen: dict[str, Any] = {
+        values: dict[str, Any] = {
             "temperature": own.temperature,
             "topP": own.top_p,
-            "seed": None if own.seed is None else own.seed + request.repeat,
+            "seed": seed_of(own.seed, request.repeat),
             "thinkingBudget": own.thinking_budget,
             "thinkingLevel": own.thinking_level.upper() or None,
             "includeThoughts": own.thoughts or None,
             **{_camel(name): value for name, value in request.settings.items()},
         }
-        return {name: value for name, value in chosen.items() if value is not None}
+        return only_set(values)
 
     async def _once(self, sdk: Sdk, body: dict[str, Any], timeout_s: float) -> Completion:
         reply = GeminiReply()

@@ -5,19 +5,31 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import ProviderError
 from michelangelo.lsq.instance import flat_prompt
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models.asking import Asker, BadResponse, PerLoop, breaks_off, prompt_tokens
+from michelangelo.models.api_model import ApiModel
+from michelangelo.models.asking import BadResponse, breaks_off, prompt_tokens
 from michelangelo.models.failures import read_body
-from michelangelo.models.families import family_of, thinks
+from michelangelo.models.families import thinks
+from michelangelo.models.ollama_reply import OllamaReply
 from michelangelo.models.ollama_server import HERE, Server, host_address
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
-from michelangelo.models.settings import THINKING_OUTPUT_TOKENS, changed, stop_texts, web_address
+from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.settings import (
+    base_url_setting,
+    mode_setting,
+    only_set,
+    seed_of,
+    seed_setting,
+    stop_setting,
+    stop_texts,
+    temperature_setting,
+    top_p_setting,
+)
 
 ADDRESS = "OLLAMA_HOST"
 
@@ -37,64 +49,34 @@ _THINK: dict[str, bool | None] = {"": None, "true": True, "false": False}
 class Settings:
     """What can be set in a model's name; nothing but the window is sent that isn't set."""
 
-    temperature: float | None = parameter(None, "Sampling temperature.", type=float, low=0.0, high=2.0)
-    top_p: float | None = parameter(None, "Probability mass that is sampled from.", type=float, low=0.0, high=1.0)
-    seed: int | None = parameter(
-        None, "Seed of the sampling; repeat r is sent seed + r.", type=int, low=0, high=2**31 - 1
-    )
+    temperature: float | None = temperature_setting()
+    top_p: float | None = top_p_setting()
+    seed: int | None = seed_setting()
     num_ctx: int | None = parameter(
         None, "Context window, tokens; made for the plan's longest prompt where not set.", type=int, low=256, high=2**24
     )
     think: str = parameter("", "Whether, or how much, it thinks.", choices=("true", "false", "low", "medium", "high"))
-    mode: str = parameter(
-        "chat", "Chat, or plain completion of the flat prompt for base models.", choices=("chat", "completion")
-    )
-    stop: str = parameter(
-        "auto",
-        r"Where a plain completion ends: auto, never, or up to four texts with | between, \n for a line break.",
-        check=str,
-    )
-    base_url: str = parameter(HERE, "Address of the server; OLLAMA_HOST where not given.", check=web_address)
+    mode: str = mode_setting()
+    stop: str = stop_setting()
+    base_url: str = base_url_setting(HERE, "server", ADDRESS)
 
 
-@dataclass
-class OllamaModel:
-    """A model on an Ollama server.
+class OllamaModel(ApiModel[Settings]):
+    """A model on an Ollama server."""
 
-    Attributes:
-        model: its name there, tag included.
-        settings: what is sent with each request.
-        provider: always ``ollama``.
-        context_window: the model's own window, known after ``prepare``.
-    """
+    provider, who = "ollama", "Ollama"
 
-    model: str
-    settings: Settings
-    provider: str = "ollama"
-    context_window: int | None = None
-    _asker: Asker = field(default_factory=lambda: Asker("Ollama"), repr=False)
-    _window: int = 0
-    _prepared: bool = False
-
-    def __post_init__(self) -> None:
-        self._servers = PerLoop(lambda key: Server(self.settings.base_url))
+    def __init__(self, model: str, settings: Settings) -> None:
+        super().__init__(model, settings)
+        self._trained: int | None = None
+        self._window, self._prepared = 0, False
 
     @property
-    def name(self) -> str:
-        return join_name(self.provider, self.model, changed(self.settings))
+    def context_window(self) -> int | None:
+        """The model's own window, known after ``prepare``."""
+        return self._trained
 
-    @property
-    def family(self) -> str:
-        return family_of(self.model)
-
-    @property
-    def min_output_tokens(self) -> int:
-        """Room for thinking, where the model may think."""
-        chosen = self.settings.think
-        may = chosen not in ("", "false") or (not chosen and self.settings.mode == "chat" and thinks(self.model))
-        return THINKING_OUTPUT_TOKENS if may else 0
-
-    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+    def price_usd(self, prompt_tokens: int, completion_tokens: int, cache_read: int = 0) -> float | None:
         """Free of charge, but for models that Ollama runs elsewhere, whose price is unknown."""
         return None if self.model.endswith("cloud") else 0.0
 
@@ -106,7 +88,7 @@ class OllamaModel:
             max_output_tokens: largest output limit.
         """
         with contextlib.suppress(Exception):  # whatever is wrong, the first question says so
-            self.context_window = await self._servers.get().context_window(self.model)
+            self._trained = await self._clients.get().context_window(self.model)
         self._window, self._prepared = self._fitting(longest, max_output_tokens), True
 
     async def complete(self, request: Request) -> Completion:
@@ -124,27 +106,30 @@ class OllamaModel:
 
         return await self._asker.ask(once, self._optional(request), request.messages)
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._servers.close()
+    def _client(self, key: str) -> Server:
+        return Server(self.settings.base_url)
+
+    def _may_think(self) -> bool:
+        own = self.settings
+        return own.think not in ("", "false") or (not own.think and own.mode == "chat" and thinks(self.model))
 
     def _fitting(self, prompt: int, output: int) -> int:
         if self.settings.num_ctx:
             return self.settings.num_ctx
         needed = prompt * SAFETY + TEMPLATE_TOKENS + output
         window = -int(-needed // WINDOW_STEP) * WINDOW_STEP
-        return min(window, self.context_window or window)
+        return min(window, self._trained or window)
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        chosen = {
+        values = {
             "temperature": own.temperature,
             "top_p": own.top_p,
-            "seed": None if own.seed is None else own.seed + request.repeat,
+            "seed": seed_of(own.seed, request.repeat),
             "think": _THINK.get(own.think, own.think),
             **request.settings,
         }
-        return {name: value for name, value in chosen.items() if value is not None}
+        return only_set(values)
 
     def _body(self, request: Request, sent: dict[str, Any]) -> dict[str, Any]:
         options = {name: value for name, value in sent.items() if name != "think"}
@@ -162,10 +147,10 @@ class OllamaModel:
         }
 
     async def _once(self, body: dict[str, Any], request: Request) -> Completion:
-        reply = _Reply()
+        reply = OllamaReply()
         path = "/api/chat" if self.settings.mode == "chat" else "/api/generate"
         try:
-            async for line in self._servers.get().lines(path, body, request.timeout_s):
+            async for line in self._clients.get().lines(path, body, request.timeout_s):
                 reply.add(line)
         except Exception as error:
             if not breaks_off(error, reply.text):
@@ -181,38 +166,6 @@ class OllamaModel:
             sentence = f"no Ollama server answers at {at}; start it with: ollama serve (or set OLLAMA_HOST)"
             return ProviderError(sentence, retryable=True)
         return error
-
-
-class _Reply:
-    """A stream put together."""
-
-    def __init__(self) -> None:
-        self.text, self.reasoning = "", ""
-        self.last: Mapping[str, Any] = {}
-
-    def add(self, line: Mapping[str, Any]) -> None:
-        said = line.get("message") or line
-        self.text += said.get("content") or said.get("response") or ""
-        self.reasoning += said.get("thinking") or ""
-        if line.get("done"):
-            self.last = line
-
-    def completion(self, limit: int, cost_usd: float | None) -> Completion:
-        made = self.last.get("eval_count")
-        return Completion(
-            self.text or None,
-            self._finish(made, limit),
-            prompt_tokens=self.last.get("prompt_eval_count"),
-            completion_tokens=made,
-            cost_usd=cost_usd,
-            reasoning=self.reasoning or None,
-        )
-
-    def _finish(self, made: int | None, limit: int) -> str | None:
-        reason = self.last.get("done_reason") if self.last else "none"
-        if reason is None:  # servers before 2024 give no reason
-            return "length" if made is not None and made >= limit else "stop"
-        return {"stop": "stop", "length": "length"}.get(reason)
 
 
 @provider("ollama")

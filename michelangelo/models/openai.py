@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models import catalogue
-from michelangelo.models.asking import Asker, PerLoop
+from michelangelo.models.api_model import ApiModel
+from michelangelo.models.asking import from_environment, with_address
 from michelangelo.models.chat_replies import ChatReply
-from michelangelo.models.failures import missing_key
-from michelangelo.models.families import family_of, thinks
-from michelangelo.models.keys import find_key
+from michelangelo.models.families import thinks
 from michelangelo.models.openai_sdk import is_openai, load, make_client, stream
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
+from michelangelo.models.registry import parse_settings, provider
 from michelangelo.models.responses_reply import ResponsesReply
-from michelangelo.models.settings import EFFORTS, THINKING_OUTPUT_TOKENS, changed, web_address
+from michelangelo.models.settings import (
+    effort_setting,
+    only_set,
+    seed_of,
+    seed_setting,
+    temperature_setting,
+    top_p_setting,
+    web_address,
+)
 
 KEY = "OPENAI_API_KEY"
+ADDRESS = "OPENAI_BASE_URL"
 API = "https://api.openai.com/v1"
 LEAST_OUTPUT = 16
 """Smallest output limit the Responses API takes, tokens."""
@@ -34,20 +40,13 @@ _OWN = "the model's own"
 class Settings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
-    temperature: float | None = parameter(None, "Randomness.", type=float, low=0.0, high=2.0, drawn=_OWN)
-    top_p: float | None = parameter(None, "Nucleus sampling.", type=float, low=0.0, high=1.0, drawn=_OWN)
-    effort: str | None = parameter(None, "Reasoning effort.", type=str, choices=EFFORTS, drawn=_OWN)
+    temperature: float | None = temperature_setting(drawn=_OWN)
+    top_p: float | None = top_p_setting(drawn=_OWN)
+    effort: str | None = effort_setting(drawn=_OWN)
     summary: str | None = parameter(
         None, "Reasoning summary asked for.", type=str, choices=("auto", "concise", "detailed"), drawn="none"
     )
-    seed: int | None = parameter(
-        None,
-        "Sampling seed of the first repeat; the next has the next; needs api=chat.",
-        type=int,
-        low=0,
-        high=2**31,
-        drawn="the provider's",
-    )
+    seed: int | None = seed_setting(2**31, drawn="the provider's", condition="; needs api=chat")
     api: str = parameter("responses", "Which API is asked.", choices=("responses", "chat"))
     base_url: str = parameter(
         API, "Address of the API: one of OpenAI's regions, or what OPENAI_BASE_URL says.", check=web_address
@@ -58,42 +57,17 @@ class Settings:
             raise UserError(f"seed={self.seed} needs api=chat; the Responses API takes no seed")
         if self.summary and self.api == "chat":
             raise UserError(f"summary={self.summary} needs api=responses; chat completions give no summary")
-        if not is_openai(self.base_url) and self.base_url != _elsewhere():
+        if not is_openai(self.base_url) and not from_environment(self.base_url, ADDRESS):
             raise UserError(
                 f"base_url={self.base_url} is not OpenAI's, so OpenAI's key isn't sent there; set OPENAI_BASE_URL to "
                 "it, or ask it as compatible/…"
             )
 
 
-@dataclass
-class OpenAIModel:
-    """One of OpenAI's models.
+class OpenAIModel(ApiModel[Settings]):
+    """One of OpenAI's models."""
 
-    Attributes:
-        model: OpenAI's name of it.
-        settings: what is sent with each request.
-        provider: always ``openai``.
-    """
-
-    model: str
-    settings: Settings
-    provider: str = "openai"
-    _asker: Asker = field(default_factory=lambda: Asker("OpenAI", KEY), repr=False)
-
-    def __post_init__(self) -> None:
-        self._clients = PerLoop(lambda key: make_client(key, self.settings.base_url))
-
-    @property
-    def name(self) -> str:
-        return join_name(self.provider, self.model, changed(self.settings))
-
-    @property
-    def family(self) -> str:
-        return family_of(self.model)
-
-    @property
-    def context_window(self) -> int | None:
-        return catalogue.context_window(self.provider, self.model)
+    provider, who, keys = "openai", "OpenAI", (KEY,)
 
     @property
     def tokenizer(self) -> str | None:
@@ -102,25 +76,13 @@ class OpenAIModel:
             return "cl100k_base"
         return "o200k_base" if re.search(r"gpt-4|gpt-5|gpt-oss|(?<!\w)o[134](?!\w)", self.model) else None
 
-    @property
-    def min_output_tokens(self) -> int:
-        """Room for thinking, where the model may think."""
-        effort = self.settings.effort
-        return THINKING_OUTPUT_TOKENS if effort != "none" and (effort or thinks(self.model)) else 0
-
-    def price_usd(self, prompt_tokens: int, completion_tokens: int, cache_read: int = 0) -> float | None:
-        """Dollars for one request, or ``None`` where the price is unknown."""
-        return catalogue.price_usd(self.provider, self.model, prompt_tokens, completion_tokens, cache_read=cache_read)
-
     async def complete(self, request: Request) -> Completion:
         """Ask once, as a stream.
 
         Raises:
             ProviderError: where the call failed.
         """
-        key = (find_key(KEY) or "").strip()
-        if not key:
-            raise missing_key("OpenAI", KEY)
+        key = self._key()
         chat = self.settings.api == "chat"
 
         async def once(sent: dict[str, Any]) -> Completion:
@@ -128,7 +90,7 @@ class OpenAIModel:
             path, body = (
                 ("/chat/completions", self._chat(request)) if chat else ("/responses", self._responses(request))
             )
-            await stream(self._clients.get(key), path, nested({**body, **sent}), request.timeout_s, reply, who="OpenAI")
+            await stream(self._clients.get(key), path, nested({**body, **sent}), request.timeout_s, reply, who=self.who)
             completion: Completion = reply.completion(self.price_usd)
             return completion
 
@@ -139,9 +101,12 @@ class OpenAIModel:
         """Load the SDK."""
         await load()
 
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._clients.close()
+    def _client(self, key: str) -> Any:
+        return make_client(key, self.settings.base_url)
+
+    def _may_think(self) -> bool:
+        effort = self.settings.effort
+        return effort != "none" and (effort is not None or thinks(self.model))
 
     def _responses(self, request: Request) -> dict[str, Any]:
         limit = max(LEAST_OUTPUT, request.max_output_tokens)
@@ -159,15 +124,15 @@ class OpenAIModel:
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own, chat = self.settings, self.settings.api == "chat"
-        chosen = {
+        values = {
             "temperature": own.temperature,
             "top_p": own.top_p,
             "reasoning_effort" if chat else "reasoning.effort": own.effort,
             "reasoning.summary": own.summary,
-            "seed": None if own.seed is None else own.seed + request.repeat,
+            "seed": seed_of(own.seed, request.repeat),
             **request.settings,
         }
-        return {name: value for name, value in chosen.items() if value is not None}
+        return only_set(values)
 
 
 _FLAGS = {
@@ -189,14 +154,7 @@ def nested(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _elsewhere() -> str:
-    text = os.environ.get("OPENAI_BASE_URL", "")
-    return web_address(text) if text else ""
-
-
 @provider("openai", keys=(KEY,))
 def open_openai(model: str, settings: Mapping[str, str]) -> OpenAIModel:
     """One of OpenAI's models, e.g. ``openai/gpt-5.2?effort=high``; needs no key yet."""
-    elsewhere = _elsewhere()
-    given = settings if "base_url" in settings or not elsewhere else {**settings, "base_url": elsewhere}
-    return OpenAIModel(model, parse_settings(Settings, given, f"openai/{model}"))
+    return OpenAIModel(model, parse_settings(Settings, with_address(settings, ADDRESS), f"openai/{model}"))

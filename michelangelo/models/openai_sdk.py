@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from michelangelo.errors import ProviderError
-from michelangelo.models.asking import BadResponse, breaks_off
+from michelangelo.models.asking import BadResponse, breaks_off, is_loopback
 from michelangelo.models.failures import lost
 from michelangelo.models.protocol import Completion
 
@@ -161,12 +161,6 @@ def count(values: Any, *names: str) -> int | None:
     """The first whole number of 0 or more under one of the names, or ``None``."""
     found = [values.get(name) for name in names] if isinstance(values, Mapping) else []
     return next((n for n in found if isinstance(n, int) and not isinstance(n, bool) and n >= 0), None)
-
-
-def is_loopback(url: str) -> bool:
-    """Whether an address is this machine's own."""
-    host = urlsplit(url).hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def is_openai(url: str) -> bool:

@@ -74,6 +74,7 @@ class Model(Protocol):
     - ``tokenizer``: name of its own counter, so that a cut prompt is noticed;
     - ``min_output_tokens``: for thinking models;
     - ``price_usd(prompt_tokens, completion_tokens)``: dollars, or ``None`` where unknown;
+    - ``key_optional``: true where it may well need no key, though its provider has names for one;
     - ``concurrency``: most requests it can take at once, where it isn't the plan's to say;
     - ``async prepare(longest, max_output_tokens)``: called once before a run's first question with the longest prompt
       in the plan's tokens and the largest output limit;

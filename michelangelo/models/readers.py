@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 from michelangelo.lsq.instance import messages_digest
@@ -20,7 +20,7 @@ from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.task import Messages, Reading, Solver, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider, settings_of
+from michelangelo.models.registry import join_name, parse_settings, provider
 
 
 class Strategy(Protocol):
@@ -136,12 +136,12 @@ class Reader:
 
 @provider(
     "reader",
-    models=tuple(join_name("reader", name, settings_of(cls()))[len("reader/") :] for name, cls in STRATEGIES.items()),
+    models=tuple(join_name("reader", name, asdict(cls()))[len("reader/") :] for name, cls in STRATEGIES.items()),
 )
 def open_reader(model: str, settings: Mapping[str, str]) -> Reader:
     """A built-in reader."""
     strategy = parse_settings(STRATEGIES[model], settings, f"reader/{model}")
-    return Reader(join_name("reader", model, settings_of(strategy)), strategy)
+    return Reader(join_name("reader", model, asdict(strategy)), strategy)
 
 
 def recognise(messages: Messages) -> Task[Any] | None:

@@ -6,7 +6,6 @@ import difflib
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
 from importlib.metadata import entry_points
 from typing import Any, TypeVar
 from urllib.parse import quote, unquote
@@ -158,11 +157,6 @@ def parse_settings(cls: type[S], settings: Mapping[str, str], name: str) -> S:
         return cls(**{setting: known[setting].parse(value) for setting, value in settings.items()})
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
-
-
-def settings_of(values: Any) -> dict[str, Any]:
-    """The dataclass ``parse_settings`` made, as settings by name, defaults included."""
-    return asdict(values)
 
 
 def require_provider(name: str) -> str:

@@ -1,23 +1,69 @@
-"""What the network providers' settings have in common: which of them a name says, and checks of their values."""
+"""What the network providers' settings have in common: fields, which of them a name says, checks of their values."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
 from michelangelo.errors import UserError
+from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.task import Messages
-
-THINKING_OUTPUT_TOKENS = 8192
-"""Smallest output limit of a model that thinks before it answers."""
 
 MOST_STOPS = 4
 """Stop texts that every completions API takes."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts that OpenAI's dialects know; a model may know fewer."""
+
+
+def temperature_setting(high: float = 2.0, *, drawn: str = "") -> Any:
+    """The field ``temperature``; ``drawn`` says what holds where it isn't set."""
+    return parameter(None, "Sampling temperature.", type=float, low=0.0, high=high, drawn=drawn)
+
+
+def top_p_setting(*, drawn: str = "") -> Any:
+    """The field ``top_p``."""
+    return parameter(None, "Probability mass that is sampled from.", type=float, low=0.0, high=1.0, drawn=drawn)
+
+
+def seed_setting(high: int = 2**31 - 1, *, drawn: str = "", condition: str = "") -> Any:
+    """The field ``seed``; ``seed_of`` makes a request's of it."""
+    help = f"Seed of the sampling; repeat r is sent seed + r{condition}."
+    return parameter(None, help, type=int, low=0, high=high, drawn=drawn)
+
+
+def effort_setting(*, drawn: str) -> Any:
+    """The field ``effort`` of the providers that speak OpenAI's dialects."""
+    return parameter(None, "Reasoning effort.", type=str, choices=EFFORTS, drawn=drawn)
+
+
+def mode_setting() -> Any:
+    """The field ``mode`` of servers that base models run on, too."""
+    return parameter("chat", "Chat, or the flat prompt for a base model.", choices=("chat", "completion"))
+
+
+def stop_setting() -> Any:
+    """The field ``stop``; ``stop_texts`` makes a request's of it."""
+    help = r"Where a base model's reply ends: auto, never, or up to four texts with | between, \n for a line break."
+    return parameter("auto", help, check=str)
+
+
+def base_url_setting(default: str, what: str, variable: str) -> Any:
+    """The field ``base_url``; ``with_address`` fills in what the environment variable says."""
+    return parameter(default, f"Address of the {what}; {variable} where not given.", check=web_address)
+
+
+def seed_of(seed: int | None, repeat: int) -> int | None:
+    """The seed of a repeat: the next repeat has the next."""
+    return None if seed is None else seed + repeat
+
+
+def only_set(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not ``None``: nothing is sent that isn't set."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def changed(settings: Any) -> dict[str, Any]:

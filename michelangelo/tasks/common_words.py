@@ -16,23 +16,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.lsq.assembly import Filler, draw_depths
-from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy
+from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import counting
-from michelangelo.tasks.comparison.base import (
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks.comparison.base import Case, spread
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble
 
 _EXAMPLE_COUNTS = (3, 3, 1, 1, 1)
@@ -46,9 +36,9 @@ class CommonWordsParams:
     words: int = parameter(10, "Number of common words.", low=1, high=20)
     frequency: int = parameter(15, "How often each of them occurs.", low=2, high=200)
     gap: int = parameter(12, "By how much less any other word occurs at most; below frequency.", low=1, high=199)
-    depth: str = depth_parameter("the common words")
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    depth: str = fields.depth("Where the common words stand in the text")
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class CommonWordsSolver(counting.CountingSolver):
@@ -58,7 +48,7 @@ class CommonWordsSolver(counting.CountingSolver):
 
 
 @task("common_words")
-class CommonWords(ComparisonTask[CommonWordsParams]):
+class CommonWords(counting.CountingTask[CommonWordsParams]):
     """The task; see ``michelangelo.lsq.Task``."""
 
     title = "Common words"
@@ -67,8 +57,6 @@ class CommonWords(ComparisonTask[CommonWordsParams]):
         "The text is a list of words, one on a line, in which some words come up more often than others. Read it and "
         "reply with the most common words, as many as are asked for, separated by commas, and nothing else."
     )
-    strategies = ("word",)
-    repeat_coins = False
     Params = CommonWordsParams
     solver = CommonWordsSolver()
     anatomy = Anatomy(
@@ -77,7 +65,6 @@ class CommonWords(ComparisonTask[CommonWordsParams]):
         filler="words that occur less often",
         view="the most common words",
     )
-    chance_note = "A guess is as many different words of the text as are asked for."
 
     def case(self, params: CommonWordsParams, stream: Stream) -> Case:
         """See ``ComparisonTask.case``."""
@@ -86,7 +73,7 @@ class CommonWords(ComparisonTask[CommonWordsParams]):
         words, lines = counting.draw_list([params.frequency] * params.words, order, "\n", stream)
         depths = draw_depths(len(lines), params.depth, stream)
         return Case(
-            placed=by_depth([Placed(line, "word", depth) for line, depth in zip(lines, depths, strict=True)]),
+            placed=spread(lines, "word", depths),
             question=_question(params.words),
             answer=", ".join(sorted(words)),
             view="most common",
@@ -98,35 +85,14 @@ class CommonWords(ComparisonTask[CommonWordsParams]):
         always = [0.0] * (params.frequency - params.gap - 1) + [1.0]
         return counting.OtherWords(case.hidden, params.words, always, "\n", tokens, stream)
 
-    def certificate(self, params: CommonWordsParams, case: Case, reading: Reading) -> Certificate:
-        """See ``ComparisonTask.certificate``."""
-        return counting.certify(self.solver, reading, [p.text for p in case.placed], params.gap)
-
-    def prove(self, instance: Instance) -> list[str]:
-        """See ``Task.prove``."""
-        return counting.prove_counts(self.solver, instance)
-
     def example(self, params: CommonWordsParams, stream: Stream) -> tuple[str, str, str]:
         """See ``ComparisonTask.example``."""
         words, lines = counting.draw_list(_EXAMPLE_COUNTS, Scramble(PSEUDO_WORDS, stream), "\n", stream)
         return "".join(lines), _question(_EXAMPLE_WORDS), ", ".join(sorted(words[:_EXAMPLE_WORDS]))
 
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items(question.answer.split(", "), response, counting.WORDS, "f1")
-
-    def filler_label(self, params: Mapping[str, Any]) -> str:
-        """Other words."""
-        return "words"
-
     def variant(self, params: Mapping[str, Any]) -> str:
         """Frequencies, which curves must not mix."""
         return f"{params['words']} words, {params['frequency']} against {params['frequency'] - params['gap']}"
-
-    def chisel(self, instance: Instance) -> list[tuple[str, str]]:
-        """Each common word and how often it occurs."""
-        texts = [instance.text(s).strip() for s in instance.segments.of_kind("relevant")]
-        return [(word, f"{texts.count(word)} times") for word in instance.answer.split(", ")]
 
 
 def _question(words: int) -> str:

@@ -17,23 +17,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.lsq.assembly import Filler, draw_depths
-from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy
+from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import counting
-from michelangelo.tasks.comparison.base import (
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks.comparison.base import Case, spread
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble
 
 _EXAMPLE_COUNTS = (5, 3, 1, 1, 1)
@@ -48,9 +38,9 @@ class FrequentWordsParams:
     alpha: float = parameter(2.0, "How steeply frequencies fall off.", low=0.5, high=3.5)
     frequency: int = parameter(12, "How often the last of them occurs.", low=2, high=200)
     gap: int = parameter(6, "By how much less any other word occurs at most; below frequency.", low=1, high=199)
-    depth: str = depth_parameter("the most frequent words")
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    depth: str = fields.depth("Where the most frequent words stand in the text")
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class FrequentWordsSolver(counting.CountingSolver):
@@ -60,7 +50,7 @@ class FrequentWordsSolver(counting.CountingSolver):
 
 
 @task("frequent_words")
-class FrequentWords(ComparisonTask[FrequentWordsParams]):
+class FrequentWords(counting.CountingTask[FrequentWordsParams]):
     """The task; see ``michelangelo.lsq.Task``."""
 
     title = "Frequent words"
@@ -69,8 +59,6 @@ class FrequentWords(ComparisonTask[FrequentWordsParams]):
         "The text is written in coded words. Read it, keep track of how often each word comes up, and reply with the "
         "most frequent words, as many as are asked for, separated by commas, and nothing else."
     )
-    strategies = ("word",)
-    repeat_coins = False
     Params = FrequentWordsParams
     solver = FrequentWordsSolver()
     anatomy = Anatomy(
@@ -79,7 +67,6 @@ class FrequentWords(ComparisonTask[FrequentWordsParams]):
         filler="words that occur less often, most of them once",
         view="the most frequent words",
     )
-    chance_note = "A guess is as many different words of the text as are asked for."
 
     def case(self, params: FrequentWordsParams, stream: Stream) -> Case:
         """See ``ComparisonTask.case``."""
@@ -89,7 +76,7 @@ class FrequentWords(ComparisonTask[FrequentWordsParams]):
         words, texts = counting.draw_list(counts, order, " ", stream)
         depths = draw_depths(len(texts), params.depth, stream)
         return Case(
-            placed=by_depth([Placed(text, "word", depth) for text, depth in zip(texts, depths, strict=True)]),
+            placed=spread(texts, "word", depths),
             question=_question(params.words),
             answer=", ".join(sorted(words, key=lambda w: (-counts[words.index(w)], w))),
             view="most frequent",
@@ -108,36 +95,15 @@ class FrequentWords(ComparisonTask[FrequentWordsParams]):
         shares = [m ** -(1 + 1 / params.alpha) for m in range(1, most + 1)]
         return counting.OtherWords(case.hidden, params.words, shares, " ", tokens, stream)
 
-    def certificate(self, params: FrequentWordsParams, case: Case, reading: Reading) -> Certificate:
-        """See ``ComparisonTask.certificate``."""
-        return counting.certify(self.solver, reading, [p.text for p in case.placed], params.gap)
-
-    def prove(self, instance: Instance) -> list[str]:
-        """See ``Task.prove``."""
-        return counting.prove_counts(self.solver, instance)
-
     def example(self, params: FrequentWordsParams, stream: Stream) -> tuple[str, str, str]:
         """See ``ComparisonTask.example``."""
         words, texts = counting.draw_list(_EXAMPLE_COUNTS, Scramble(PSEUDO_WORDS, stream), " ", stream)
         return "".join(texts) + "\n", _question(_EXAMPLE_WORDS), ", ".join(words[:_EXAMPLE_WORDS])
 
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items(question.answer.split(", "), response, counting.WORDS, "f1")
-
-    def filler_label(self, params: Mapping[str, Any]) -> str:
-        """Other words."""
-        return "words"
-
     def variant(self, params: Mapping[str, Any]) -> str:
         """Frequencies, which curves must not mix."""
         others = params["frequency"] - params["gap"]
         return f"{params['words']} words, alpha {params['alpha']:g}, {params['frequency']} against {others}"
-
-    def chisel(self, instance: Instance) -> list[tuple[str, str]]:
-        """Each of the most frequent words and how often it occurs."""
-        texts = [instance.text(s).strip() for s in instance.segments.of_kind("relevant")]
-        return [(word, f"{texts.count(word)} times") for word in instance.answer.split(", ")]
 
 
 def _question(words: int) -> str:

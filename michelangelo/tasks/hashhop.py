@@ -27,15 +27,8 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
 from michelangelo.scoring.extraction import Form, declared_items
 from michelangelo.scoring.items import judged, set_scores
-from michelangelo.tasks.comparison.base import (
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks import fields
+from michelangelo.tasks.comparison.base import Case, ComparisonTask, spread
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 
 HASHES = Form(r"(?=[A-Za-z]*[a-z])(?=[A-Za-z]+[A-Z])[A-Za-z]{5,17}")
@@ -55,9 +48,9 @@ class HashHopParams:
     hops: int = parameter(2, "Number of look-ups needed.", low=1, high=64)
     chain_of_thought: bool = parameter(False, "The reply lists every string on the way instead of the last one.")
     hash_length: int = parameter(8, "Mean length of a string, letters; one more or less.", low=6, high=16)
-    depth: str = depth_parameter("the pairs on the way")
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    depth: str = fields.depth("Where the pairs on the way stand in the text")
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class Hashes:
@@ -201,9 +194,8 @@ class HashHop(ComparisonTask[HashHopParams]):
         hashes = Hashes(params.hash_length, stream)
         way = hashes.fresh(params.hops + 1)
         lines = stream.shuffled(pairs_of(way))
-        depths = draw_depths(params.hops, params.depth, stream)
         return Case(
-            placed=by_depth([Placed(line, "hop", depth) for line, depth in zip(lines, depths, strict=True)]),
+            placed=spread(lines, "hop", draw_depths(params.hops, params.depth, stream)),
             question=_question(way[0], params.hops, params.chain_of_thought),
             answer=_answer(way, params.chain_of_thought),
             view="chain" if params.chain_of_thought else "end",

@@ -24,16 +24,8 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
 from michelangelo.scoring.extraction import Form
 from michelangelo.scoring.items import score_items
-from michelangelo.tasks.comparison.base import (
-    FILLERS,
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks import fields
+from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.essays import Essays
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, sentences_of
 
@@ -66,14 +58,14 @@ class LocationTrackingParams:
         2, "Supporting facts: 1 asks for a person, 2 for a thing, 3 for where a thing was before.", low=1, high=3
     )
     stale_moves: int = parameter(1, "Earlier moves of the same person, overridden by later ones.", low=0, high=16)
-    depth: str = depth_parameter("supporting facts")
+    depth: str = fields.depth("Where supporting facts stand in the text")
     filler: str = parameter(
         "distinct",
         "What the facts lie in: essays (distinct) or what other people do with other things (matched).",
         choices=FILLERS,
     )
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,9 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Scorable
 from michelangelo.scoring.items import score_items
+from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import needles
-from michelangelo.tasks.comparison.base import (
-    FILLERS,
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.words import names_in_words
 
 _EXAMPLE_NEEDLES = 2
@@ -44,12 +36,12 @@ class MultiNiahParams:
 
     needles: int = parameter(4, "Number of needles in the text.", low=1, high=32)
     queries: int = parameter(4, "How many of them are asked for, at most all.", low=1, high=32)
-    depth: str = depth_parameter("needles that are asked for")
+    depth: str = fields.depth("Where needles that are asked for stand in the text")
     filler: str = parameter(
         "distinct", "What the needles lie in: essays (distinct) or facts about other keys (matched).", choices=FILLERS
     )
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class MultiNiahSolver(needles.NeedleSolver):

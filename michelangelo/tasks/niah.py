@@ -21,28 +21,21 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Scorable
 from michelangelo.scoring.items import score_items
+from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import needles
-from michelangelo.tasks.comparison.base import (
-    FILLERS,
-    Case,
-    ComparisonTask,
-    Placed,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed
 
 
 @dataclass(frozen=True)
 class NiahParams:
     """Parameters of NIAH."""
 
-    depth: str = depth_parameter("needles")
+    depth: str = fields.depth("Where needles stand in the text")
     filler: str = parameter(
         "distinct", "What the needle lies in: essays (distinct) or facts about other keys (matched).", choices=FILLERS
     )
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class NiahSolver(needles.NeedleSolver):

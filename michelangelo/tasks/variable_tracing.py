@@ -28,16 +28,8 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
 from michelangelo.scoring.extraction import Form
 from michelangelo.scoring.items import score_items
-from michelangelo.tasks.comparison.base import (
-    FILLERS,
-    Case,
-    ComparisonTask,
-    Placed,
-    by_depth,
-    demonstrations_parameter,
-    depth_parameter,
-    shared_prefix_parameter,
-)
+from michelangelo.tasks import fields
+from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 from michelangelo.tasks.comparison.words import Scramble
 
@@ -68,14 +60,14 @@ class VariableTracingParams:
     spurious_chains: int = parameter(
         0, "Chains of other values among the chain asked for; 0 is the published form.", low=0, high=64
     )
-    depth: str = depth_parameter("the chain's assignments")
+    depth: str = fields.depth("Where the chain's assignments stand in the text")
     filler: str = parameter(
         "distinct",
         "What the chains lie in: noise sentences (distinct) or still other chains (matched).",
         choices=FILLERS,
     )
-    demonstrations: int = demonstrations_parameter()
-    shared_prefix: bool = shared_prefix_parameter()
+    demonstrations: int = fields.demonstrations()
+    shared_prefix: bool = fields.shared_prefix()
 
 
 class Chains:

@@ -9,15 +9,15 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from michelangelo.lsq.assembly import Assembly, Body, Filler, check_depths
+from michelangelo.lsq.assembly import Assembly, Body, Filler
 from michelangelo.lsq.instance import KINDS, Certificate, Instance, Segments
-from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.task import Chance, Reading, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 from michelangelo.scoring.simulation import simulated_rate
 from michelangelo.tasks.comparison.proof import leave_one_out, prove
 from michelangelo.tasks.comparison.solving import TextSolver
+from michelangelo.tasks.spans import one_message
 
 TOLERANCE = 16
 """So many tokens may be missing where an exact length is out of reach."""
@@ -40,27 +40,6 @@ class ComparisonParams(Protocol):
 
 
 P = TypeVar("P", bound=ComparisonParams)
-
-
-def demonstrations_parameter() -> Any:
-    """The field ``demonstrations``."""
-    return parameter(1, "Worked examples before the text.", low=0, high=3)
-
-
-def shared_prefix_parameter() -> Any:
-    """The field ``shared_prefix``."""
-    return parameter(
-        False, "The same worked examples in every instance, so that a provider's prefix cache can be used on purpose."
-    )
-
-
-def depth_parameter(what: str) -> Any:
-    """The field ``depth``."""
-    return parameter(
-        "uniform",
-        f"Where {what} stand in the text: uniform, front, middle, back, or depths from 0 to 1 such as 0.1,0.5.",
-        check=check_depths,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +226,11 @@ def by_depth(placed: Sequence[Placed]) -> list[Placed]:
     return sorted(placed, key=lambda p: p.depth)
 
 
+def spread(texts: Sequence[str], unit: str, depths: Sequence[float]) -> list[Placed]:
+    """Relevant pieces of one unit at their depths, by depth."""
+    return by_depth([Placed(text, unit, depth) for text, depth in zip(texts, depths, strict=True)])
+
+
 def _count(parts: Sequence[tuple[str, str]], tokenizer: Tokenizer) -> int:
     return tokenizer.count("".join(text for _, text in parts))
 
@@ -264,15 +248,4 @@ def _segments(parts: list[tuple[str, str]], body: Body, case: Case, strategies: 
     units[is_placed] = placed_units[which]
     kinds = np.full(len(codes), KINDS.index("filler"))
     kinds[is_placed] = placed_kinds[which]
-    lengths = [len(text) for _, text in parts]
-    lengths += list(map(len, body.texts))
-    lengths.append(len(question_text(case.question)))
-    ends = np.cumsum(np.array(lengths, dtype=np.int64))
-    return Segments(
-        np.concatenate([[KINDS.index(kind) for kind, _ in parts], kinds, [KINDS.index("query")]]),
-        np.zeros(len(lengths)),
-        np.concatenate([[0], ends[:-1]]),
-        ends,
-        np.concatenate([[0] * len(parts), units, [0]]),
-        names,
-    )
+    return one_message(parts, body, question_text(case.question), kinds, units, names)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.randomness import Stream
-from michelangelo.lsq.task import Reading
+from michelangelo.lsq.score import Score
+from michelangelo.lsq.task import Reading, Scorable
 from michelangelo.scoring.extraction import Form
+from michelangelo.scoring.items import score_items
+from michelangelo.tasks.comparison.base import Case, ComparisonParams, ComparisonTask
 from michelangelo.tasks.comparison.proof import shared_problems
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble, pseudo_words
@@ -24,6 +28,16 @@ WORDS = Form(rf"{_CONSONANT}{{1,2}}[aeiou]{_CONSONANT}{{1,2}}[aeiou][bdfgklmnprt
 _COINS = 96
 _SMALLEST_DECK = 256
 _TOKENS_PER_WORD = 4
+
+
+class CountingParams(ComparisonParams, Protocol):
+    """Parameters that every counting task has."""
+
+    @property
+    def gap(self) -> int: ...
+
+
+P = TypeVar("P", bound=CountingParams)
 
 
 class OtherWords:
@@ -112,6 +126,36 @@ class CountingSolver(TextSolver):
         return int(self.asked(reading)["words"])
 
 
+class CountingTask(ComparisonTask[P]):
+    """A task that asks for the words that occur most often, as many as its question says."""
+
+    strategies = ("word",)
+    repeat_coins = False
+    solver: CountingSolver
+    chance_note = "A guess is as many different words of the text as are asked for."
+
+    def certificate(self, params: P, case: Case, reading: Reading) -> Certificate:
+        """See ``ComparisonTask.certificate``."""
+        return certify(self.solver, reading, [p.text for p in case.placed], params.gap)
+
+    def prove(self, instance: Instance) -> list[str]:
+        """See ``Task.prove``."""
+        return prove_counts(self.solver, instance)
+
+    def score(self, question: Scorable, response: str) -> Score:
+        """See ``Task.score``."""
+        return score_items(question.answer.split(", "), response, WORDS, "f1")
+
+    def filler_label(self, params: Mapping[str, Any]) -> str:
+        """Other words."""
+        return "words"
+
+    def chisel(self, instance: Instance) -> list[tuple[str, str]]:
+        """Each word asked for and how often it occurs."""
+        texts = [instance.text(s).strip() for s in instance.segments.of_kind("relevant")]
+        return [(word, f"{texts.count(word)} times") for word in instance.answer.split(", ")]
+
+
 def ranking(counts: Mapping[str, int], wanted: int) -> list[str]:
     """The most frequent words, of equally frequent ones those that come first in the alphabet."""
     if not counts:
@@ -123,11 +167,6 @@ def ranking(counts: Mapping[str, int], wanted: int) -> list[str]:
 def most_of_others(counts: Mapping[str, int], wanted: int) -> int:
     """How often the most frequent word occurs that is not asked for, 0 where there is none."""
     return next(iter(sorted(counts.values(), reverse=True)[wanted:]), 0)
-
-
-def overtaken(counts: Mapping[str, int], relevant: Sequence[str], others: int) -> tuple[bool, ...]:
-    """Per occurrence, whether without it its word is no longer ahead of every other word."""
-    return tuple(counts[text.strip()] - 1 <= others for text in relevant)
 
 
 def certify(solver: CountingSolver, reading: Reading, relevant: Sequence[str], gap: int) -> Certificate:
@@ -147,7 +186,7 @@ def certify(solver: CountingSolver, reading: Reading, relevant: Sequence[str], g
         full=full,
         chiselled=chiselled,
         state_relevant=(True,) * len(relevant),
-        answer_relevant=overtaken(counts, relevant, others),
+        answer_relevant=tuple(counts[text.strip()] - 1 <= others for text in relevant),
         filler_inert=full == chiselled,
         promise=min(counts[word] for word in top) - others >= gap,
         facts={

@@ -30,11 +30,10 @@ class Essays:
     Args:
         stream: randomness for the filler itself.
         coin_stream: randomness that doesn't depend on the length.
-        code: code of the strategy's name.
     """
 
-    def __init__(self, stream: Stream, coin_stream: Stream, code: int = 0) -> None:
-        self._stream, self._coin_stream, self._code = stream, coin_stream, code
+    def __init__(self, stream: Stream, coin_stream: Stream) -> None:
+        self._stream, self._coin_stream = stream, coin_stream
         self._bag: list[str] = []
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
@@ -42,7 +41,7 @@ class Essays:
         while len(self._bag) < count:
             self._bag += self._stream.shuffled(sentences())
         taken, self._bag = self._bag[:count], self._bag[count:]
-        return self.spaced(taken), [self._code] * count
+        return self.spaced(taken), [0] * count
 
     def spaced(self, texts: list[str]) -> list[str]:
         """Sentences with the white space that follows them."""
@@ -54,4 +53,4 @@ class Essays:
         """Sentences of many lengths, the shortest among them."""
         ordered = sorted(sentences(), key=len)
         chosen = ordered[: _COINS // 3] + self._coin_stream.shuffled(ordered[_COINS // 3 :])[: 2 * _COINS // 3]
-        return [f"{text} " for text in chosen], [self._code] * len(chosen)
+        return [f"{text} " for text in chosen], [0] * len(chosen)

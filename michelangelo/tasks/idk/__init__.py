@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from michelangelo.errors import UserError
-from michelangelo.lsq.assembly import Assembly, Body, check_depths, draw_depths
+from michelangelo.lsq.assembly import Assembly, Body, draw_depths
 from michelangelo.lsq.instance import KINDS as SEGMENT_KINDS
 from michelangelo.lsq.instance import Certificate, Instance, Segments
 from michelangelo.lsq.parameters import parameter
@@ -23,6 +23,7 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.tasks import fields
 from michelangelo.tasks.idk import chance as chances
 from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
@@ -59,18 +60,12 @@ class IdkParams:
     placement: str = parameter(
         "start", "Where the story stands: at the start, at any depth, or scattered line by line.", choices=PLACEMENTS
     )
-    depth: str = parameter(
-        "uniform",
-        "Depth of a story not at the start: uniform, front, middle, back, or depths from 0 to 1 such as 0.1,0.5.",
-        check=check_depths,
-    )
+    depth: str = fields.depth("Depth of a story not at the start")
     idk_position: str = parameter(
         "last", "Where the option I don't know stands: last, random, or a letter.", choices=POSITIONS
     )
-    demonstrations: int = parameter(2, "Worked examples before the story, both kinds in turn.", low=0, high=4)
-    shared_prefix: bool = parameter(
-        False, "The same worked examples in every instance, so that a provider's prefix cache can be used on purpose."
-    )
+    demonstrations: int = fields.demonstrations(2, 4, before="the story, both kinds in turn")
+    shared_prefix: bool = fields.shared_prefix()
 
 
 @task("idk")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from michelangelo.errors import UserError
-from michelangelo.lsq.assembly import Assembly, Body, check_depths, draw_depths
+from michelangelo.lsq.assembly import Assembly, Body, draw_depths
 from michelangelo.lsq.instance import KINDS, Certificate, Instance, Segments
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
@@ -23,6 +23,7 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
 from michelangelo.scoring.simulation import simulated_rate
+from michelangelo.tasks import fields
 from michelangelo.tasks.latent_list import chance as chances
 from michelangelo.tasks.latent_list import operations as ops
 from michelangelo.tasks.latent_list import prompt
@@ -36,6 +37,7 @@ from michelangelo.tasks.latent_list.program import (
 from michelangelo.tasks.latent_list.proof import prove
 from michelangelo.tasks.latent_list.scorer import score_reply
 from michelangelo.tasks.latent_list.solver import ListSolver, follow
+from michelangelo.tasks.spans import one_message
 
 LEVELS = (1, 5, 20)
 """The complexities of the standard set, mixed evenly."""
@@ -65,15 +67,9 @@ class LatentListParams:
         "Filler strategies and their weights, such as cancel, or print:2,cancel:1.",
         check=parse_weights,
     )
-    depth: str = parameter(
-        "uniform",
-        "Where relevant operations stand: uniform, front, middle, back, or depths from 0 to 1 such as 0.1,0.5.",
-        check=check_depths,
-    )
-    demonstrations: int = parameter(3, "Worked examples before the session.", low=0, high=5)
-    shared_prefix: bool = parameter(
-        False, "The same worked examples in every instance, so that a provider's prefix cache can be used on purpose."
-    )
+    depth: str = fields.depth("Where relevant operations stand")
+    demonstrations: int = fields.demonstrations(3, 5, before="the session")
+    shared_prefix: bool = fields.shared_prefix()
 
 
 @task("latent_list")
@@ -231,20 +227,7 @@ def _segments(parts: list[tuple[str, str]], body: Body, tail: str, program: Prog
     units = codes + 1
     units[is_relevant] = [relevant[-1 - code] for code in codes[is_relevant]]
     kinds = np.where(is_relevant, KINDS.index("relevant"), KINDS.index("filler"))
-    before = [KINDS.index(kind) for kind, _ in parts]
-    lengths = [len(text) for _, text in parts]
-    lengths += list(map(len, body.texts))
-    lengths.append(len(tail))
-    ends = np.cumsum(np.array(lengths, dtype=np.int64))
-    zeros = [0] * len(parts)
-    return Segments(
-        np.concatenate([before, kinds, [KINDS.index("query")]]),
-        np.zeros(len(lengths)),
-        np.concatenate([[0], ends[:-1]]),
-        ends,
-        np.concatenate([zeros, units, [0]]),
-        names,
-    )
+    return one_message(parts, body, tail, kinds, units, names)
 
 
 def _certificate(params: LatentListParams, program: Program, body: Body, full: str) -> Certificate:

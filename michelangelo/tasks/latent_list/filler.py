@@ -70,7 +70,6 @@ class ListFiller:
         weights: per strategy, in the order of ``STRATEGIES``.
         stream: randomness for the filler itself; the coins have their own.
         coin_stream: randomness that doesn't depend on the length.
-        longest_block: largest number of numbers a block adds.
     """
 
     def __init__(
@@ -79,13 +78,12 @@ class ListFiller:
         weights: Sequence[float],
         stream: Stream,
         coin_stream: Stream,
-        longest_block: int = LONGEST_BLOCK,
     ) -> None:
         self._states = [list(s) for s in states]
         total = sum(weights)
         self._limits = [int(sum(weights[: i + 1]) / total * 2**32) for i in range(len(weights))]
         self._weights = weights
-        self._stream, self._coin_stream, self._longest = stream, coin_stream, longest_block
+        self._stream, self._coin_stream = stream, coin_stream
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
         """``count`` units for a gap, strategies drawn by weight."""
@@ -94,7 +92,7 @@ class ListFiller:
         codes = [0 if word < first else 1 if word < second else 2 for word in choices]
         wanted = codes.count(2)
         make = many_blocks if wanted >= _MANY else cancelling_blocks
-        blocks = iter(make(self._states[gap], wanted, self._stream, self._longest))
+        blocks = iter(make(self._states[gap], wanted, self._stream, LONGEST_BLOCK))
         constant = (PRINT, REVERSE)
         return [constant[code] if code < 2 else next(blocks) for code in codes], codes
 
@@ -107,7 +105,7 @@ class ListFiller:
                 codes.append(code)
         if self._weights[2]:
             blocks = cancelling_blocks(self._states[gap], 48, self._coin_stream, 1)
-            blocks += cancelling_blocks(self._states[gap], 24, self._coin_stream, self._longest)
+            blocks += cancelling_blocks(self._states[gap], 24, self._coin_stream, LONGEST_BLOCK)
             texts += blocks
             codes += [2] * len(blocks)
         return texts, codes

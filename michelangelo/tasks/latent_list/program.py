@@ -23,6 +23,7 @@ from michelangelo.tasks.latent_list.operations import (
     Slice,
     execute,
     leave_one_out,
+    run,
     view_answer,
 )
 
@@ -75,9 +76,7 @@ def draw_program(complexity: int, view: str, relevance: str, stream: Stream) -> 
 
 
 def _finished(operations: list[Operation], view: str, stream: Stream) -> Program:
-    final = list(INITIAL)
-    for operation in operations:
-        execute(final, operation)
+    final = run(operations)
     start = stream.below(len(final))
     return Program(tuple(operations), view, (start, stream.between(start + 1, len(final) + _REACH)), tuple(final))
 
@@ -209,9 +208,7 @@ def _lengths_differ(state: list[int], shadows: list[Shadow]) -> bool:
 
 def _with_slice(operations: list[Operation], view: str, stream: Stream) -> Program | None:
     """The program with a random slice that every operation changes the answer of, or ``None`` where none is found."""
-    final = list(INITIAL)
-    for operation in operations:
-        execute(final, operation)
+    final = run(operations)
     others = leave_one_out(operations)
     shadows: list[Shadow] = [other if isinstance(other, list) else None for other in others]
     places = list(range(len(final))) if view == "len" else pivots(final, shadows)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.tokenizers import Tokenizer
 from michelangelo.tasks.latent_list.filler import PRINT, REVERSE, STRATEGIES, cancelling_blocks
-from michelangelo.tasks.latent_list.operations import INITIAL, VIEWS, execute, operation_text, view_text
+from michelangelo.tasks.latent_list.operations import INITIAL, VIEWS, operation_text, run, view_text
 from michelangelo.tasks.latent_list.program import Program, draw_program
 
 INSTRUCTION = (
@@ -76,10 +76,7 @@ def draw_like(example: str, number: int, shape: Shape, tokenizer: Tokenizer, str
 def _draw_filler(strategy: str, program: Program, place: int, stream: Stream) -> str:
     if strategy != "cancel":
         return PRINT if strategy == "print" else REVERSE
-    state = list(INITIAL)
-    for operation in program.operations[:place]:
-        execute(state, operation)
-    return cancelling_blocks(state, 1, stream, 1)[0]
+    return cancelling_blocks(run(program.operations[:place]), 1, stream, 1)[0]
 
 
 def head_parts(examples: Sequence[str]) -> list[tuple[str, str]]:

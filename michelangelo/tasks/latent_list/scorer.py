@@ -70,7 +70,8 @@ def score_reply(view: str, answer: str, response: str) -> Score:
         Score whose variants are ``strict`` (the reply as it is) and ``postprocessed``.
     """
     bare = response.strip()
-    raw = compare(view, answer, bare) if _is_bare(view, bare) else 0.0
+    comparable = view == "print" or _STRICT_INT.fullmatch(bare)
+    raw = compare(view, answer, bare) if comparable else 0.0
     found = extract(view, response)
     value = 0.0 if found.answer is None else compare(view, answer, found.answer)
     differs = found.answer is not None and found.answer != bare
@@ -91,10 +92,6 @@ def score_reply(view: str, answer: str, response: str) -> Score:
             ("score", f"{value:.4f} (as it came: {raw:.4f})"),
         ),
     )
-
-
-def _is_bare(view: str, text: str) -> bool:
-    return view == "print" or bool(_STRICT_INT.fullmatch(text))
 
 
 def compare(view: str, answer: str, reply: str) -> float:

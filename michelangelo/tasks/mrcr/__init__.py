@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from michelangelo.errors import UserError
-from michelangelo.lsq.assembly import check_depths, draw_depths
+from michelangelo.lsq.assembly import draw_depths
 from michelangelo.lsq.instance import Certificate, Instance, Segment, Segments
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
@@ -21,6 +21,7 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.tasks import fields
 from michelangelo.tasks.mrcr import chance as chances
 from michelangelo.tasks.mrcr.bank import OWN, Bank, find_bank
 from michelangelo.tasks.mrcr.casting import Cast, draw_cast, draw_examples, example_pairs, others
@@ -56,19 +57,13 @@ class MrcrParams:
     same_topic: int = parameter(2, "Confounders of the same topic in another format.", low=0, high=50)
     same_format: int = parameter(2, "Confounders of the same format about another topic.", low=0, high=50)
     style: bool = parameter(False, "Style as a third key: the question also names the pieces' manner.")
-    depth: str = parameter(
-        "uniform",
-        "Where needles stand: uniform, front, middle, back, or depths from 0 to 1 such as 0.1,0.5.",
-        check=check_depths,
-    )
+    depth: str = fields.depth("Where needles stand")
     key_length: int = parameter(12, "Length of the string to add, characters.", low=6, high=32)
-    demonstrations: int = parameter(2, "Worked examples before the conversation.", low=0, high=5)
+    demonstrations: int = fields.demonstrations(2, 5, before="the conversation")
     bank: str = parameter(
         OWN, "Writing bank: its name, or a file's path.", check=lambda text: find_bank(text).reference
     )
-    shared_prefix: bool = parameter(
-        False, "The same worked examples in every instance, so that a provider's prefix cache can be used on purpose."
-    )
+    shared_prefix: bool = fields.shared_prefix()
 
 
 @task("mrcr")
