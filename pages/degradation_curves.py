@@ -1,5 +1,9 @@
 """Degradation curves: where models lose what they can at the shortest length, and how sure that is."""
 
+from functools import partial
+
+import pandas as pd
+import plotly.graph_objects as go
 import streamlit as st
 
 from michelangelo import plots
@@ -22,15 +26,24 @@ def no_match(choice: curve_choice.Choice) -> None:
 
 
 def panels(shown: Shown, looks: curve_controls.Looks, chance: Rates, name: str = "d_figure") -> None:
+    """A figure per task, per task and family, or per model; made once for each set of points and looks."""
     parts = [part for _, part in shown.table.groupby(curve_controls.BY[looks.view], sort=False)]
     with st.grid("auto", min_column_width=430) if len(parts) > 1 else st.container():
         for number, part in enumerate(parts):
-            figure = plots.curves(
-                part.assign(task=part["panel"]), looks.view, bands="Bands" in looks.shown, chance=chance,
-                running="Running mean" in looks.shown, effective="Effective length" in looks.shown,
-                threshold=looks.threshold, theme=shown.theme, legend="below", columns=1, note=shown.provenance(part),
-            )  # fmt: skip
-            show_figure(figure, key=f"{name}_{number}", alt=curve_tables.takeaway(part))
+            drawn = (number, looks.view, looks.theme, curve_controls.span(), *sorted(looks.shown))
+            figure, alt = shown.kept(name, partial(panel, shown, looks, chance, part), *drawn)
+            show_figure(figure, key=f"{name}_{number}", alt=alt)
+
+
+def panel(shown: Shown, looks: curve_controls.Looks, chance: Rates, part: pd.DataFrame) -> tuple[go.Figure, str]:
+    """A figure of some of the points, and what it shows in words."""
+    figure = plots.curves(
+        part.assign(task=part["panel"]), looks.view, bands="Bands" in looks.shown, chance=chance,
+        running="Running mean" in looks.shown, effective="Effective length" in looks.shown,
+        threshold=looks.threshold, theme=shown.theme, legend="below", columns=1, note=shown.provenance(part),
+        span=curve_controls.span(),
+    )  # fmt: skip
+    return figure, curve_tables.takeaway(part)
 
 
 st.title("Degradation curves")

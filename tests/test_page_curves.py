@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from michelangelo.results import read_bytes, read_file, sample_result_files
+from michelangelo.results import combine, read_bytes, read_file, sample_result_files
 from michelangelo.results.perplexity import write_perplexity
 from michelangelo.web import curve_choice, curve_data, curve_export, curve_tables
 from michelangelo.web.curve_choice import BOUNDS, Choice, choose, labelled
@@ -381,3 +381,45 @@ def test_abstention_is_told_on_both_halves_beside_constant_replies() -> None:
     assert rows.loc["reader/oracle", "balanced mean"] == 1
     assert rows.loc["always D", ["mean", "balanced mean"]].tolist() == pytest.approx([0.7, 0.5])
     assert "Abstention" not in [t.label for t in curves_page(own()).tabs]
+
+
+def test_panels_of_models_hold_the_tasks_known_here_by_default() -> None:
+    table = labelled(combine([read_file(path) for path in sample_result_files()]))
+    panels = curve_choice.default_panels(table, "model")
+    assert len(panels) == curve_choice.PER_MODEL
+    found = choose(table, Choice(), "model").table
+    assert found.groupby("model")["panel"].nunique().max() > 1
+    published = table[table["aggregate"].astype(bool)]
+    assert set(curve_choice.default_panels(published, "model")) <= set(published["panel"])
+
+
+def test_figures_kept_from_before_follow_what_is_switched_on_and_off() -> None:
+    at = page("degradation_curves", query={"d_task": ["latent_list"]})
+    first = at.get("plotly_chart")[0].proto.spec
+    at.session_state["d_show"] = ["Effective length"]
+    second = at.run().get("plotly_chart")[0].proto.spec
+    assert '"toself"' in first
+    assert '"toself"' not in second
+    at.session_state["d_len"] = ("4K", "16K")
+    third = json.loads(at.run().get("plotly_chart")[0].proto.spec)
+    assert third["layout"]["xaxis"]["range"][1] < 4.5
+    at.session_state["d_len"], at.session_state["d_show"] = ("≤ 1K", "≥ 1M"), ["Bands", "Chance"]
+    assert at.run().get("plotly_chart")[0].proto.spec == first
+
+
+def test_results_somebody_brought_come_before_the_samples() -> None:
+    samples = [
+        {"panel": task, "task": task, "group": f"g{m}", "model": f"sample {m}", "curve": f"{task} {m}", "n_planned": 9,
+         "target_tokens": length, "mean": 0.5, "sources": "sample: readers"}
+        for task in ("latent_list", "mrcr", "idk") for m in range(6) for length in (1024, 2048, 4096)
+    ]  # fmt: skip
+    mine = [
+        {"panel": task, "task": task, "group": "mine", "model": "my model", "curve": f"{task} mine", "n_planned": 9,
+         "target_tokens": 1024, "mean": 0.1, "sources": "own.csv"}
+        for task in ("needle", "mrcr")
+    ]  # fmt: skip
+    table = pd.DataFrame([*samples, *mine])
+    found = choose(table, Choice(), "task")
+    assert set(found.table["panel"]) == {"needle", "mrcr"}
+    assert {"needle mine", "mrcr mine"} <= set(found.table["curve"])
+    assert found.table.loc[found.table["panel"] == "mrcr", "curve"].nunique() == 4

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given as every
+from hypothesis import strategies as st
 
 from michelangelo import analysis, plots
 from michelangelo.errors import UserError
 from michelangelo.plots.palette import CHANCE_DASHES, DASHES, family_of
+from michelangelo.plots.short_names import told_apart
 from michelangelo.results import load_results, sample_result_files, tidy
+from michelangelo.results.schema import clean_label, clean_model
 
 
 def rows(model: str, task: str, means: dict[int, float | None], n: int = 10, **common: Any) -> list[dict[str, Any]]:
@@ -145,7 +150,8 @@ def test_heat_maps_have_a_number_in_every_cell_and_grey_ones_say_how_few() -> No
     coloured, grey = plots.heat_map(table, note="mine").data
     assert coloured.z.tolist()[0] == [0.5, 0.25]
     assert np.isnan(coloured.z[1][1])
-    assert coloured.text.tolist() == [["0.50", "0.25"], ["0.50", ""]]
+    pale = '<span style="color:#ffffff">0.25</span>'
+    assert coloured.text.tolist() == [["0.50", pale], ["0.50", ""]]
     assert np.isnan(grey.z).all()
     few = plots.heat_map(analysis.heat_map(tidy(made).frame, bins=10))
     assert few.data[0].coloraxis == "coloraxis"
@@ -258,3 +264,34 @@ def test_every_marker_has_a_dotted_and_a_hollow_form() -> None:
     assert len({look.marker for look in looks}) > 8
     for look in looks:
         go.Scatter(marker={"symbol": [look.marker, f"{look.marker}-dot", f"{look.marker}-open"]})
+
+
+def test_the_length_axis_shows_no_more_than_the_span_asked_for_and_all_the_data() -> None:
+    frame = tidy(rows("gpt-a", "t", {512: 0.9, 4096: 0.5})).frame
+    low, high = plots.curves(frame, span=(1024, 8192)).layout.xaxis.range
+    assert 256 < 10**low < 512
+    assert 8192 < 10**high < 16384
+
+
+def test_names_that_are_alike_when_cut_are_told_apart() -> None:
+    long = [f"{'a task with a very long name, ' * 3}kind {k}" for k in "abc"]
+    found = told_apart([*long, "short"], lambda name: name[:20])
+    assert found[3] == "short"
+    assert len(set(found)) == 4
+    assert max(map(len, found)) <= 20
+    assert [name[-1] for name in found[:3]] == ["a", "b", "c"]
+    assert len(set(told_apart(["x" * 50 + "a" + "y" * 50, "x" * 50 + "b" + "y" * 50], lambda name: name[:4]))) == 2
+    assert told_apart(["a", "a"], str) == ["a", "a"]
+
+
+@every(st.lists(st.text(alphabet="ab…( )1", max_size=30), max_size=6, unique=True))
+def test_different_names_stay_different(names: list[str]) -> None:
+    assert len(set(told_apart(names, lambda name: name[:12]))) == len(names)
+
+
+@pytest.mark.parametrize(("clean", "most"), [(clean_label, 200), (clean_model, 120)])
+def test_long_names_that_differ_at_their_end_stay_two(clean: Callable[[str], str], most: int) -> None:
+    first, second = clean("x" * 300 + "a"), clean("x" * 300 + "b")
+    assert first != second
+    assert max(len(first), len(second)) <= most
+    assert [clean(first), clean("x" * most)] == [first, "x" * most]

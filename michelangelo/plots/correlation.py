@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +18,7 @@ from michelangelo.lsq.registry import tasks
 from michelangelo.plots.label_places import places
 from michelangelo.plots.layout import Theme, dress, footer, score_axis
 from michelangelo.plots.palette import GREY, family_look
+from michelangelo.plots.short_names import told_apart
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -216,10 +218,11 @@ def _colour_bar(method: Method, names: int, size: int) -> dict[str, Any]:
 
 def _lay_out(fig: go.Figure, names: list[str], size: int, theme: Theme, note: str) -> None:
     dress(fig, theme)
-    labels = [_label(name) for name in names]
-    under = labels if size >= 62 else [_label(name, 26, lines=1) for name in names]
+    titles = [task_title(name) for name in names]
+    labels = told_apart(titles, _label)
+    under = labels[:-1] if size >= 62 else told_apart(titles[:-1], partial(_label, width=26, lines=1))
     widest = max(len(line) for label in labels for line in label.split("<br>"))
-    deepest = max(len(line) for label in under[:-1] for line in label.split("<br>"))
+    deepest = max(len(line) for label in under for line in label.split("<br>"))
     left, slanted = 14 + round(5.9 * widest), 26 + round(4.2 * deepest)
     plot = size * (len(names) - 1)
     width = left + plot + (16 if len(names) > _BAR_INSIDE else 90)
@@ -231,7 +234,7 @@ def _lay_out(fig: go.Figure, names: list[str], size: int, theme: Theme, note: st
     )  # fmt: skip
     ends, font = (-0.5, len(names) - 1.5), {"size": 11}
     fig.update_xaxes(
-        range=ends, tickvals=[*range(len(names) - 1)], ticktext=under[:-1], tickangle=-42, tickfont=font,
+        range=ends, tickvals=[*range(len(names) - 1)], ticktext=under, tickangle=-42, tickfont=font,
         showgrid=False, zeroline=False, fixedrange=True, showline=False, ticklabelstandoff=3,
     )  # fmt: skip
     fig.update_yaxes(
@@ -240,8 +243,8 @@ def _lay_out(fig: go.Figure, names: list[str], size: int, theme: Theme, note: st
     )  # fmt: skip
 
 
-def _label(name: str, width: int = 21, *, lines: int = 2) -> str:
-    told = textwrap.wrap(task_title(name), width, max_lines=lines, placeholder="…")
+def _label(title: str, width: int = 21, *, lines: int = 2) -> str:
+    told = textwrap.wrap(title, width, max_lines=lines, placeholder="…")
     return "<br>".join(escape(line) for line in told) or "?"
 
 
@@ -295,8 +298,9 @@ def correlation_pair(
             hovertemplate="%{hovertext}<extra></extra>",
         )
     dress(fig, theme)
-    fig.update_xaxes(**score_axis(), title_text=_axis(task_a), title_standoff=6)
-    fig.update_yaxes(**score_axis(), title_text=_axis(task_b, 34), title_standoff=6)
+    across, up = told_apart([task_title(task_a), task_title(task_b)], _axis)
+    fig.update_xaxes(**score_axis(), title_text=across, title_standoff=6)
+    fig.update_yaxes(**score_axis(), title_text=up, title_standoff=6)
     tall = footer(fig, note, below=58, width=62)
     fig.update_layout(
         height=400 + tall, margin={"l": 64, "r": 20, "t": 40, "b": 60 + tall}, legend={"font_size": 11},
@@ -309,11 +313,10 @@ def _short(names: Sequence[str]) -> list[str]:
     """Names without a reader's settings or a provider where nothing is lost, cut to fit."""
     bare = [n.partition("?")[0] for n in names]
     cut = bare if len(set(bare)) == len(set(names)) else list(names)
-    return [n if len(n) <= 24 else n[:23] + "…" for n in cut]
+    return told_apart(cut, lambda name: name if len(name) <= 24 else name[:23] + "…")
 
 
-def _axis(task: str, width: int = 52) -> str:
-    title = task_title(task)
+def _axis(title: str, width: int = 34) -> str:
     return escape(title if len(title) <= width else title[: width - 1] + "…") + ", score"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,9 +15,10 @@ from michelangelo.analysis import EffectiveLength, effective_length, records
 from michelangelo.analysis import curves as curve_frame
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots.layout import Theme, dress, footer, length_axis, score_axis
+from michelangelo.plots.layout import SPAN, Theme, dress, footer, length_axis, score_axis
 from michelangelo.plots.palette import CHANCE_DASHES, GREY, transparent
 from michelangelo.plots.series import Series, View, arranged, hover_lines
+from michelangelo.plots.short_names import told_apart
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -38,6 +40,7 @@ def curves(
     legend: Literal["right", "below"] = "right",
     columns: int | None = None,
     note: str | None = None,
+    span: tuple[int, int] = SPAN,
 ) -> go.Figure:
     """Score against context length.
 
@@ -58,6 +61,7 @@ def curves(
         legend: ``below`` for narrow screens.
         columns: panels side by side; 1 to 3 by their number where left out.
         note: footer; what the rows are (``analysis.provenance``) where left out.
+        span: lengths the axis shows, tokens; wider where data lies outside.
 
     Raises:
         UserError: an unknown view, or nothing to draw.
@@ -73,14 +77,18 @@ def curves(
     titled = legend != "below" and not all(s.name.startswith(s.group) for s in series)
     traces = [band for s in series for band in _bands(s)] if bands else []
     traces += _lines(series, titled=titled)
-    traces += _chance_lines(series, chance or {}, by_task=view == "model")
+    traces += _chance_lines(series, chance or {}, span, by_task=view == "model")
     if effective:
         traces += _effective(series, threshold)
         fig.update_annotations(yshift=12)
     where = [places[panel] for panel, _ in traces]
     fig.add_traces([t for _, t in traces], rows=[w[0] for w in where], cols=[w[1] for w in where])
     told = note if note is not None else str(table.attrs.get("provenance", ""))
-    _finish(fig, series, len(panels), legend, theme, told)
+    across = len({a.domain for a in fig.select_xaxes()})
+    low, high = _ends(series)
+    crowded = across > 1 or (legend == "below" and max(high, span[1]) / min(low, span[0]) > 2**10)
+    fig.update_xaxes(**length_axis(low, high, every=2 if crowded else 1, span=span))
+    _finish(fig, across, len(panels), legend, theme, told)
     fig.update_yaxes(title_text=_score_title(series, bands, running), title_standoff=8, col=1)
     return fig
 
@@ -104,7 +112,7 @@ def _panels(names: list[str], columns: int | None, legend: str) -> tuple[go.Figu
         rows=down,
         cols=across,
         shared_yaxes=True,
-        subplot_titles=[_title(n, 110 // across) for n in names],
+        subplot_titles=told_apart(names, partial(_title, width=60 if legend == "below" else 110 // across)),
         horizontal_spacing=0.035 if across > 1 else 0,
         vertical_spacing=min(0.9 / max(1, down - 1), 85 / height) if down > 1 else 0,
     )
@@ -190,7 +198,7 @@ def _ends(series: Sequence[Series]) -> tuple[float, float]:
     return float(lengths.min()), float(lengths.max())
 
 
-def _chance_lines(series: list[Series], chance: Chance, *, by_task: bool) -> Iterator[_Trace]:
+def _chance_lines(series: list[Series], chance: Chance, span: tuple[int, int], *, by_task: bool) -> Iterator[_Trace]:
     """Dotted lines, one legend entry per label; in the tasks' colours where a panel holds several tasks.
 
     Several lines of a panel differ in their dots, and the legend gives the rate of each where it is the same in all
@@ -211,7 +219,7 @@ def _chance_lines(series: list[Series], chance: Chance, *, by_task: bool) -> Ite
         name = f"{name}, {s.task}" if by_task else name
         line = {
             "type": "scatter",
-            "x": [min(low, 1024.0), max(high, 2.0**20)],
+            "x": [min(low, span[0]), max(high, span[1])],
             "y": [value, value],
             "mode": "lines",
             "name": escape(name),
@@ -257,10 +265,8 @@ def _effective(series: list[Series], threshold: float | None) -> Iterator[_Trace
         yield panel, line
 
 
-def _finish(fig: go.Figure, series: list[Series], panels: int, legend: str, theme: Theme, note: str) -> None:
-    across = len({a.domain for a in fig.select_xaxes()})
+def _finish(fig: go.Figure, across: int, panels: int, legend: str, theme: Theme, note: str) -> None:
     down = -(-panels // across)
-    fig.update_xaxes(**length_axis(*_ends(series), every=2 if across > 1 else 1))
     fig.update_yaxes(**score_axis())
     fig.update_annotations(font_size=13)
     dress(fig, theme)

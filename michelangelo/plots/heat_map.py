@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 FEW = 5
 """Cells with fewer instances are left grey and say how many they have."""
 
-_ROW, _HEAD = 26, 60
+_ROW, _HEAD = 30, 60
+_LIGHT = 0.5  # scores from which a cell is light enough for dark numbers
+_INK, _PALE = "#1a1a1a", "#ffffff"
 _THIN = "rgba(128,128,128,0.16)"
 
 
@@ -73,7 +75,7 @@ def heat_map(table: pd.DataFrame, *, columns: int = 2, theme: Theme = "auto", no
         showgrid=False,
         zeroline=False,
     )
-    fig.update_yaxes(title={"text": "Depth in the text", "font": {"size": 12}}, col=1)
+    fig.update_yaxes(title={"text": "Depth in the text", "font": {"size": 12}, "standoff": 12}, col=1)
     fig.update_xaxes(title={"text": "Context length (tokens)", "font": {"size": 12}}, row=down)
     fig.for_each_xaxis(lambda axis: axis.update(ticks=""))
     fig.for_each_yaxis(lambda axis: axis.update(ticks=""))
@@ -82,7 +84,7 @@ def heat_map(table: pd.DataFrame, *, columns: int = 2, theme: Theme = "auto", no
     below = footer(fig, note or "", below=58, width=70 * across)
     fig.update_layout(
         height=(tall + _HEAD) * down + 70 + below,
-        margin={"l": 80, "r": 20, "t": 50, "b": 62 + below},
+        margin={"l": 96, "r": 20, "t": 50, "b": 62 + below},
         coloraxis={"colorscale": "Cividis", "cmin": 0, "cmax": 1, "colorbar": {"title": "Score", "thickness": 12}},
     )
     return fig
@@ -119,7 +121,8 @@ def _cells(title: str, rows: pd.DataFrame, lengths: list[int], depths: list[floa
         "ygap": 2,
     }
     own, others = (np.where(np.isnan(cells), "", text) for cells in (value, grey))
-    coloured = {**common, "z": value, "text": own, "coloraxis": "coloraxis", "textfont": {"size": 11}}
+    own[value < _LIGHT] = [f'<span style="color:{_PALE}">{told}</span>' for told in own[value < _LIGHT]]
+    coloured = {**common, "z": value, "text": own, "coloraxis": "coloraxis", "textfont": {"size": 11, "color": _INK}}
     thin = {**common, "z": grey, "text": others, "colorscale": [[0, _THIN], [1, _THIN]], "showscale": False}
     return [coloured, {**thin, "textfont": {"size": 11, "color": GREY}}]
 

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 Theme = Literal["auto", "print"]
 
-FIRST, LAST = 900.0, 1.25e6
-"""Ends of the length axis, tokens; wider only where data lies outside."""
+SPAN = (2**10, 2**20)
+"""Lengths the axis shows, tokens; more only where data lies outside."""
 
 GRID = "rgba(128,128,128,0.22)"
 
@@ -36,15 +36,20 @@ CONFIG: dict[str, Any] = {
 """Options for showing a figure, for ``st.plotly_chart(config=...)`` and ``fig.show(config=...)``."""
 
 
-def length_axis(low: float, high: float, *, every: int = 1) -> dict[str, Any]:
-    """A logarithmic axis with ticks at powers of two, the same for all figures unless data lies outside 1K to 1M.
+_BEFORE, _BEHIND = 900 / 2**10, 1.25e6 / 2**20  # so that 1K to 1M is 900 to 1.25 million
+_TOOLS = {"bgcolor": "rgba(0,0,0,0)", "color": "rgba(128,128,128,0.6)", "activecolor": GREY}
+
+
+def length_axis(low: float, high: float, *, every: int = 1, span: tuple[int, int] = SPAN) -> dict[str, Any]:
+    """A logarithmic axis with ticks at powers of two, the same for all figures unless data lies outside.
 
     Args:
         low: shortest length shown, tokens.
         high: longest length shown, tokens.
         every: label each n-th tick only; 1M is always labelled.
+        span: lengths shown in any case, tokens.
     """
-    low, high = min(FIRST, low / 1.15), max(LAST, high * 1.2)
+    low, high = min(span[0] * _BEFORE, low / 1.15), max(span[1] * _BEHIND, high * 1.2)
     powers = range(int(np.ceil(np.log2(low))), int(np.floor(np.log2(high))) + 1)
     text = [format_length(2**k) if (20 - k) % every == 0 else "" for k in powers]
     return {
@@ -73,6 +78,7 @@ def dress(fig: go.Figure, theme: Theme) -> None:
         font={"color": ink, "size": 12},
         hovermode="closest",
         uirevision="constant",
+        modebar=_TOOLS,
     )
     fig.update_annotations(font_color=ink)
 

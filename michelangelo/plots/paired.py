@@ -61,21 +61,15 @@ def paired(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None = Non
     fig.for_each_yaxis(lambda axis: axis.title.update(font_size=12))
     fig.update_annotations(font_size=13)
     dress(fig, theme)
-    for words, y, anchor in ((f"above 0: {second} better", 1, "top"), (f"below 0: {first} better", 0, "bottom")):
-        fig.add_annotation(
-            text=escape(words),
-            xref="x domain",
-            yref="y domain",
-            x=1,
-            y=y,
-            xanchor="right",
-            yanchor=anchor,
-            showarrow=False,
-            font={"size": 11, "color": GREY},
-        )
+    words = f"above 0: {escape(second)} better<br>below 0: {escape(first)} better"
     below = footer(fig, note or "", below=58, width=76)
+    height = _ROW * down + 140 + below
     fig.update_layout(
-        height=_ROW * down + 110 + below, margin={"l": 70, "r": 20, "t": 40, "b": 66 + below}, showlegend=False
+        height=height,
+        margin={"l": 70, "r": 20, "t": 70, "b": 66 + below},
+        showlegend=False,
+        title={"text": words, "font": {"size": 11, "color": GREY}, "x": 0, "xref": "paper", "xanchor": "left"}
+        | {"y": 1 - 22 / height, "yref": "container", "yanchor": "top"},
     )
     return fig
 

@@ -46,6 +46,8 @@ _FAMILIES = {name: Look(_HUES[i], _MARKERS[i]) for i, name in enumerate(_LARGE)}
     "reader/recency": Look(GREEN, "diamond"),
     "reader/retrieval": Look(PURPLE, "triangle-up"),
     "reader/chance": Look(YELLOW, "triangle-down"),
+    "gemma-3": Look(VERMILLION, "cross"),  # the two models of the samples: their own hues would be two blues
+    "smollm2": Look(GREEN, "triangle-right"),
 }
 
 _TASKS = {

@@ -5,6 +5,7 @@ One row stands for one model on one instance in one repeat. Published figures ar
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -140,15 +141,27 @@ _NOT_LABEL = re.compile(r"[\x00-\x1f\x7f\[\]`$*\\\u200e\u200f\u202a-\u202e\u2066
 def clean_model(name: str) -> str:
     """A model's name without characters that a page could take for markup; at most 120 characters.
 
+    A longer one ends in a digest of it, so that two names never become one.
     Round brackets and ``~`` stay, because published tables spell names such as ``Llama3.1 (70B)`` with them;
     without square brackets they can't form a link or an image.
     """
-    return " ".join(_NOT_MODEL.sub(" ", name).split())[:120].rstrip()
+    return _cut(" ".join(_NOT_MODEL.sub(" ", name).split()), 120)
 
 
 def clean_label(name: str) -> str:
-    """A task's, family's or variant's name without characters that make Markdown of it; at most 200 characters."""
-    return _NOT_LABEL.sub(" ", name).strip()[:200].rstrip()
+    """A task's, family's or variant's name without characters that make Markdown of it; at most 200 characters.
+
+    A longer one ends in a digest of it, so that two names never become one.
+    """
+    return _cut(_NOT_LABEL.sub(" ", name).strip(), 200)
+
+
+def _cut(name: str, most: int) -> str:
+    """A name of at most so many characters; two that differ only behind them stay two."""
+    if len(name) <= most:
+        return name
+    digest = hashlib.sha256(name.encode(errors="replace")).hexdigest()[:12]
+    return f"{name[: most - 14].rstrip()} ~{digest}"
 
 
 @dataclass(frozen=True, slots=True)

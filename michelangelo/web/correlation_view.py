@@ -19,8 +19,6 @@ MATRIX = "c_matrix"
 PAIR_WIDTH = 430
 """Width of the pair's half, pixels; where it doesn't fit beside the matrix it goes below."""
 
-_TOOLS = {"bgcolor": "rgba(0,0,0,0)", "color": "rgba(128,128,128,0.6)", "activecolor": "#767676"}
-
 
 def show_matrix(figure: go.Figure, pairs: pd.DataFrame, *, alt: str) -> None:
     """Show the matrix at its own size; a click on a square chooses its pair.
@@ -30,7 +28,6 @@ def show_matrix(figure: go.Figure, pairs: pd.DataFrame, *, alt: str) -> None:
         pairs: the frame it was made from.
         alt: what it shows, in words.
     """
-    figure.update_layout(modebar=_TOOLS)
     tasks = [(str(a), str(b)) for a, b in zip(pairs["task_a"], pairs["task_b"], strict=True)]
     st.plotly_chart(
         figure, width="content", key=MATRIX, theme=None, config=config("correlations"), alt=alt,

@@ -13,11 +13,15 @@ from michelangelo.lsq import tasks
 from michelangelo.lsq.lengths import format_length
 from michelangelo.plots.palette import family_of
 from michelangelo.web.controls import tasks_by_title
+from michelangelo.web.sources import SAMPLE
 
 View = Literal["task", "family", "model"]
 
 MOST_PANELS = 4
 """Tasks shown where none was chosen."""
+
+PER_MODEL = 6
+"""Tasks shown of each model where panels are models and no task was chosen."""
 
 MOST_FAMILIES = 3
 """Families shown of each task where panels are families and none was chosen."""
@@ -109,12 +113,28 @@ def panel_names(table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(ordered["panel"]))
 
 
-def default_panels(table: pd.DataFrame) -> list[str]:
-    """The tasks shown where none was chosen: the first known here beside the published ones with the most points."""
+def default_panels(table: pd.DataFrame, view: View = "task") -> list[str]:
+    """The tasks shown where none was chosen: the first known here beside the published ones with the most points.
+
+    Where each panel is a model its curves are tasks: those known here, or the published ones where none is.
+    """
     own = set(table.loc[table["task"].isin(set(tasks())), "panel"])
     names = panel_names(table)
+    if brought := set(table.loc[_brought(table), "panel"]):  # what somebody brought comes before the samples
+        names = sorted(names, key=lambda name: name not in brought)
+        if len(brought) < len(names):
+            return names[: max(len(brought), 2)][:MOST_PANELS]
     ours, published = [n for n in names if n in own], [n for n in names if n not in own]
+    if view == "model":
+        return (ours or published)[:PER_MODEL]
     return [*ours[: max(2, MOST_PANELS - len(published))], *published[: max(2, MOST_PANELS - len(ours))]]
+
+
+def _brought(table: pd.DataFrame) -> pd.Series[bool]:
+    """Which points rest on results that don't come with the package."""
+    if "sources" not in table:
+        return pd.Series(False, table.index)
+    return table["sources"].map(lambda told: any(not name.startswith(SAMPLE) for name in told.split(", "))).astype(bool)
 
 
 def bound_label(tokens: int) -> str:
@@ -133,7 +153,7 @@ def choose(table: pd.DataFrame, choice: Choice, view: View, *, split: bool = Fal
         split: whether each model has several curves per task.
     """
     most = 1 if split else PER_PANEL
-    rows = table[table["panel"].isin(choice.panels or default_panels(table))]
+    rows = table[table["panel"].isin(choice.panels or default_panels(table, view))]
     rows = rows[_within(rows["target_tokens"], choice)]
     if choice.families:
         rows = rows[rows["group"].isin(choice.families)]
@@ -160,12 +180,14 @@ def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
     """Curves of at most four models per panel, see ``_first_few``; in the family view of each family."""
     if rows.empty:
         return ()
-    each = rows.groupby(["panel", "group", "model"], sort=False, as_index=False).agg(
-        lengths=("target_tokens", "nunique"), last=("mean", "last")
+    each = (
+        rows.assign(brought=_brought(rows))
+        .groupby(["panel", "group", "model"], sort=False, as_index=False)
+        .agg(lengths=("target_tokens", "nunique"), last=("mean", "last"), brought=("brought", "max"))
     )
     if view == "model":
         each = each.groupby(["group", "model"], sort=False, as_index=False).agg(
-            panels=("panel", "nunique"), lengths=("lengths", "sum"), last=("last", "mean")
+            panels=("panel", "nunique"), lengths=("lengths", "sum"), last=("last", "mean"), brought=("brought", "max")
         )
         chosen = _first_few(each, ["panels", "lengths"], most)
         return set(rows.loc[rows["model"].isin(chosen["model"]), "curve"])
@@ -177,14 +199,14 @@ def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
 
 
 def _first_few(models: pd.DataFrame, by: list[str], most: int) -> pd.DataFrame:
-    """Models of a panel: of the largest families the one measured at most lengths, then the second ones."""
+    """Models of a panel: those somebody brought; of the largest families the one measured at most lengths, then others."""
     models = models.assign(guesses=models["model"] == _GUESSES)  # its score is the chance line already
     ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
     size = ordered.groupby("group")["model"].transform("size")
     place = ordered.groupby("group").cumcount()
     ordered = ordered.assign(place=place, size=size)
-    ascending = [True, True, False, *[False] * len(by), True]
-    return ordered.sort_values(["guesses", "place", "size", *by, "model"], ascending=ascending).head(most)
+    ascending = [False, True, True, False, *[False] * len(by), True]
+    return ordered.sort_values(["brought", "guesses", "place", "size", *by, "model"], ascending=ascending).head(most)
 
 
 def _families(models: pd.DataFrame, most: int) -> pd.DataFrame:

@@ -58,6 +58,13 @@ def filters(table: pd.DataFrame) -> Choice:
     return Choice(tuple(panels), tuple(families), tuple(models), labels[low], labels[high])
 
 
+def span() -> tuple[int, int]:
+    """Ends of the range of lengths chosen, tokens: a figure's axis shows no more than it has to."""
+    labels = {bound_label(b): b for b in BOUNDS}
+    low, high = st.session_state["d_len"]
+    return labels[low], labels[high]
+
+
 def clear(*keys: str) -> None:
     """Take filters out, all of them where none is named; to be called before they are drawn."""
     for key in keys or tuple(_EMPTY):

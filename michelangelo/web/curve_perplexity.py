@@ -44,6 +44,7 @@ def tab(shown: Shown) -> None:
     except (MichelangeloError, OSError) as error:
         tell("Perplexity could not be read.", [str(error)])
         return
+    measured = sorted(rows.loc[rows["nll"].notna(), "task"].astype(str).unique())
     rows = rows[rows["task"].isin(shown.table["task"])]
     mine = rows[rows["model"].isin(shown.table["model"])]
     rows = mine if len(mine) else rows
@@ -52,6 +53,10 @@ def tab(shown: Shown) -> None:
             "No perplexity was measured for the tasks on screen. Choose another task above, or measure that of a local "
             "model: write it beside a run's results, and it appears here."
         )
+        if measured:
+            st.text(
+                f"There is perplexity for {', '.join(measured[:5])}" + ("." if len(measured) <= 5 else " and others.")
+            )
         st.code(
             "michelangelo perplexity --models local/gemma-3-270m --task niah --tokens 1k,2k --out RUN/perplexity.jsonl"
         )

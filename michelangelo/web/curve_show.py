@@ -10,6 +10,7 @@ import streamlit as st
 from michelangelo.web.curve_tables import csv_of
 
 _LENGTHS = ("length", "tokens")
+_LONG = ("in words",)
 _WIDE = {"in words": 640, "effective length": 230, "verdict": 150, "why none": 260, "slope verdict": 190}
 
 
@@ -22,9 +23,10 @@ def show(table: pd.DataFrame, alt: str, name: str) -> None:
         name: of the file and of the elements, a constant.
     """
     table = table.dropna(axis=1, how="all")
+    high = 58 if any(name in table for name in _LONG) else 35  # two lines of text, or one
     st.dataframe(
         table, hide_index=True, placeholder="–", key=f"d_table_{name}", column_config=_columns(table), alt=alt,
-        height=min(420, 38 + 35 * max(1, len(table))),
+        height=min(420, 38 + high * max(1, len(table))), row_height=high,
     )  # fmt: skip
     st.download_button(
         "Download as CSV", lambda: csv_of(table), f"{name}.csv", "text/csv", key=f"d_csv_{name}",

@@ -31,7 +31,7 @@ CHOSEN = "used_sets"
 
 _UPLOADS, _REMOVED = "uploaded_sets", "removed_samples"
 _ASKED, _DRAWN = "asked_sets", "drawn_sets"  # the address as it was last read, and what the control showed last
-_SAMPLE = "sample: "
+SAMPLE = "sample: "
 
 Kind = Literal["sample", "run", "upload"]
 
@@ -65,7 +65,7 @@ def entries() -> dict[str, Entry]:
 def samples() -> list[Entry]:
     """The sets that come with the package; none where this installation lacks them."""
     try:
-        return [Entry(_SAMPLE + p.name.partition(".")[0], "sample", p) for p in sample_result_files()]
+        return [Entry(SAMPLE + p.name.partition(".")[0], "sample", p) for p in sample_result_files()]
     except UserError:
         return []
 
