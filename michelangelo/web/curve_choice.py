@@ -199,7 +199,7 @@ def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
 
 
 def _first_few(models: pd.DataFrame, by: list[str], most: int) -> pd.DataFrame:
-    """Models of a panel: those somebody brought; of the largest families the one measured at most lengths, then others."""
+    """Models of a panel: those somebody brought, then of the largest families the one measured at most lengths."""
     models = models.assign(guesses=models["model"] == _GUESSES)  # its score is the chance line already
     ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
     size = ordered.groupby("group")["model"].transform("size")
