@@ -1,7 +1,6 @@
 """Task correlations: do tasks rank models alike, and over how many models is that said?"""
 
 import pandas as pd
-import plotly.graph_objects as go
 import streamlit as st
 
 from michelangelo import analysis, plots
@@ -58,13 +57,6 @@ def by_length(key: Key, looks: controls.Looks, pair: tuple[str, str], _rows: pd.
 @st.cache_data(max_entries=8, show_spinner="Correlating published scores…")
 def benchmarks(key: Key, looks: controls.Looks, _rows: pd.DataFrame) -> pd.DataFrame:
     return analysis.spearman(_rows, unit=looks.unit, method=looks.method)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def matrix_of(key: Key, looks: controls.Looks, pair: tuple[str, str], told: str, _pairs: pd.DataFrame) -> go.Figure:
-    """The matrix with a frame around one pair; not to be changed."""
-    theme: Theme = "print" if looks.print_colours else "auto"
-    return plots.correlation_matrix(_pairs, method=looks.method, chosen=pair, theme=theme, note=told)
 
 
 def too_little(pairs: pd.DataFrame, looks: controls.Looks) -> None:
@@ -128,29 +120,22 @@ with right:
     pair = controls.pair_boxes(names, choice.first_pair(pairs) or (names[0], names[1]))
     show_pair(rows, pairs, looks, pair)
 with left:
-    matrix = matrix_of(key, looks, pair, told, pairs)
+    matrix = plots.correlation_matrix(pairs, method=looks.method, chosen=pair, theme=theme, note=told)
     view.show_matrix(matrix, pairs, alt=choice.takeaway(pairs, looks.method))
     st.text("\n".join(choice.limits(pairs, looks.method, looks.unit)), width=view.width_of(matrix))
     st.caption(
         "Click a square, or choose two tasks in the boxes. Bold: differs from 0 at 5 %, each pair by itself.",
         width=view.width_of(matrix),
     )
-listed, lengths, paper, published = st.tabs(
-    ["All pairs", "By length", "The paper's values", "Published benchmarks"],
-    key="c_tab", on_change="rerun", bind="query-params",
-)  # fmt: skip
-if listed.open:
-    with listed:
-        table = tables.pairs_table(pairs, looks.method)
-        tabs.all_pairs(table, lambda: view.as_page(matrix, table, pairs, looks, told))
-elif lengths.open:
-    with lengths:
-        tabs.by_length(tables.lengths_table(by_length(key, looks, pair, rows), looks.method))
-elif paper.open:
-    with paper:
-        tabs.paper(pairs)
-elif published.open:
-    with published:
-        theirs = scores.table[scores.table["published"]]
-        several = theirs["task"].nunique() > 1
-        tabs.published(benchmarks(key, looks, choice.sorted_rows(theirs)) if several else None, looks.method)
+listed, lengths, paper, published = st.tabs(["All pairs", "By length", "The paper's values", "Published benchmarks"])
+with listed:
+    table = tables.pairs_table(pairs, looks.method)
+    tabs.all_pairs(table, lambda: view.as_page(matrix, table, pairs, looks, told))
+with lengths:
+    tabs.by_length(tables.lengths_table(by_length(key, looks, pair, rows), looks.method))
+with paper:
+    tabs.paper(pairs)
+with published:
+    theirs = scores.table[scores.table["published"]]
+    several = theirs["task"].nunique() > 1
+    tabs.published(benchmarks(key, looks, choice.sorted_rows(theirs)) if several else None, looks.method)

@@ -64,8 +64,7 @@ def test_the_samples_show_a_matrix_a_pair_and_their_limits() -> None:
     assert "with 5 only |ρ| ≥ 1.000" in told
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
     assert "sample: readers" in json.dumps(matrix(at)["layout"]["annotations"])
-    at.session_state["c_tab"] = "The paper's values"
-    paper = next(d.value for d in at.run().dataframe if "paper, ρ" in d.value.columns)
+    paper = next(d.value for d in at.dataframe if "paper, ρ" in d.value.columns)
     assert sorted(paper["paper, ρ"]) == [-0.25, 0.043, 0.64]
     assert set(paper["paper, n"]) == {10}
 
@@ -111,7 +110,7 @@ def test_empty_states_teach() -> None:
     assert "needs two tasks" in at.info[0].value
     at = correlations(own(6), {"c_task": ["MRCR"]})
     assert "Fewer than two tasks" in at.info[0].value
-    at = correlations(own(6), {"c_tab": ["Published benchmarks"]})
+    at = correlations(own(6))
     assert "No published scores" in "\n".join(c.value for c in at.caption)
 
 
