@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Generic, TypeVar
 
 from michelangelo.models import catalogue
@@ -18,7 +19,7 @@ THINKING_OUTPUT_TOKENS = 8192
 """Smallest output limit of a model that thinks before it answers."""
 
 
-class ApiModel(Generic[S]):
+class ApiModel(ABC, Generic[S]):
     """Base of the providers' models; a subclass adds ``complete`` with the wire format.
 
     Attributes:
@@ -63,12 +64,13 @@ class ApiModel(Generic[S]):
         """Close the connections."""
         await self._clients.close()
 
+    @abstractmethod
     def _client(self, key: str) -> Any:
         """A client for a key; made in a running loop."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _may_think(self) -> bool:
-        raise NotImplementedError
+        """Whether the model may think before it answers, so that its output needs room for that."""
 
     def _key(self) -> str:
         """The key.
