@@ -142,22 +142,6 @@ def test_the_standard_error_is_that_of_instances() -> None:
     assert np.isnan(analysis.curves(frame.head(1))["se"].iloc[0])
 
 
-def test_the_package_loads_late_and_functions_win_over_modules_of_their_name() -> None:
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, michelangelo.analysis as a; early = 'pandas' in sys.modules\n"
-        "import michelangelo.analysis.summary, michelangelo.analysis.xray, michelangelo.analysis.measured\n"
-        "assert callable(a.summary) and callable(a.xray) and callable(a.measured)\n"
-        "assert all(callable(getattr(a, name)) for name in a.__all__)\n"
-        "sys.exit(early)"
-    )
-    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        analysis.nothing  # noqa: B018
-
-
 def test_frames_of_no_rows_give_frames_of_no_rows() -> None:
     empty = coverage.results({"a": (0.5,)}, 5, 1, seed=0).head(0)
     for make in (

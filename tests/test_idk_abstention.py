@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import michelangelo as mi
-from michelangelo.analysis.abstention import abstention, constant_baselines
+from michelangelo.analysis.abstentions import abstention, constant_baselines
 from michelangelo.errors import UserError
 from michelangelo.results import tidy
 

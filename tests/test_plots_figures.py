@@ -16,6 +16,7 @@ from michelangelo import analysis, plots
 from michelangelo.errors import UserError
 from michelangelo.plots.palette import CHANCE_DASHES, DASHES, family_of
 from michelangelo.plots.short_names import told_apart
+from michelangelo.report import write_report
 from michelangelo.results import load_results, sample_result_files, tidy
 from michelangelo.results.schema import clean_label, clean_model
 
@@ -244,7 +245,7 @@ def test_the_report_is_one_offline_file(frame: pd.DataFrame, tmp_path: Path) -> 
         model=frame["model"].where(frame["model"] != "gpt-b", "</script><script>alert(1)</script>"), source="s"
     )
     path = tmp_path / "report.html"
-    plots.write_report(hostile, path, title="<Mine>", chance={"idk": 0.25})
+    write_report(hostile, path, title="<Mine>", chance={"idk": 0.25})
     page = path.read_text()
     assert page.count("plotly.js v") == 1
     assert "<h1>&lt;Mine&gt;</h1>" in page
@@ -254,7 +255,7 @@ def test_the_report_is_one_offline_file(frame: pd.DataFrame, tmp_path: Path) -> 
     assert "timeout 10" in page
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
     with pytest.raises(UserError, match="does not exist"):
-        plots.write_report(frame, tmp_path / "no" / "report.html")
+        write_report(frame, tmp_path / "no" / "report.html")
 
 
 def test_every_marker_has_a_dotted_and_a_hollow_form() -> None:

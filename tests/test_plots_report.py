@@ -12,9 +12,8 @@ import pytest
 
 from michelangelo.analysis import chance_rates, with_depth_bin
 from michelangelo.errors import UserError
-from michelangelo.plots import report_page
-from michelangelo.plots.report import report_html, write_report
-from michelangelo.plots.report_numbers import Settings
+from michelangelo.report import Settings, report_html, write_report
+from michelangelo.report import page as report_page
 from michelangelo.results import combine, read_bytes
 from tests.pages import lines, row
 

@@ -30,6 +30,7 @@ from michelangelo.runs.haystacks import Haystacks
 from michelangelo.runs.plan import Cell, Plan, difference
 from michelangelo.runs.preflight import CODE, preflight, probe_text
 from michelangelo.runs.speeds import speed
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, Priced, fake_model, solved
 from tests.toy_task import toy_task
 
@@ -63,13 +64,13 @@ def test_a_plan_that_grew_asks_only_what_is_new(change: dict[str, Any], new: int
     fake, folder = Fake(), tmp_path / "run"
     with fake_model(fake):
         runs.create(PLAN, folder)
-        runs.work(folder)
+        work(folder)
         before = (folder / "results.jsonl").read_bytes()
         grown = replace(PLAN, **change)
         runs.create(grown, folder)
         assert runs.progress(folder).state == ("stopped" if new else "completed")
         assert runs.progress(folder).planned == grown.planned == 3 + new
-        at = runs.work(folder)
+        at = work(folder)
     assert (at.state, at.done) == ("completed", 3 + new)
     assert (folder / "results.jsonl").read_bytes().startswith(before)
     keys = Counter((r["model"], r["instance_id"], r["repeat"]) for r in rows_of(folder))
@@ -169,7 +170,7 @@ def test_a_run_with_builders_is_as_one_without(tmp_path: Path, monkeypatch: pyte
     for name, pays_from in (("with", 0.0), ("without", 1e9)):
         monkeypatch.setattr(builders_module, "PAYS_FROM_S", pays_from)
         runs.create(plan, tmp_path / name)
-        assert runs.work(tmp_path / name).state == "completed"
+        assert work(tmp_path / name).state == "completed"
         found.append(
             sorted((r["model"], r["instance_id"], r["score"], r["response"]) for r in rows_of(tmp_path / name))
         )
@@ -229,7 +230,7 @@ def test_models_in_step_build_each_instance_once(
     with fake_model(Fake(delay_s=0.01)):
         runs.create(plan, tmp_path / "run")
         monkeypatch.setattr(toy, "build", counted)
-        assert runs.work(tmp_path / "run").done == 72
+        assert work(tmp_path / "run").done == 72
     assert set(built.values()) == {1}
 
 
@@ -292,7 +293,7 @@ def test_a_models_speed_is_remembered_for_the_next_estimate(tmp_path: Path) -> N
     with fake_model(Fake(timed, delay_s=0.05)):
         plan = replace(PLAN, count=6)
         runs.create(plan, tmp_path / "run")
-        runs.work(tmp_path / "run")
+        work(tmp_path / "run")
         rate = last_rate("fake/x")
         assert rate is not None
         assert 0.045 < (rate.seconds(250, 4) or 0) < 5

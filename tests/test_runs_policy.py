@@ -21,6 +21,7 @@ from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY, Fault, Policy, fault_of, timeout_s
 from michelangelo.runs.progress import Progress
 from michelangelo.runs.waits import Wait, Waits, from_state, to_state
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, FakeClock, fake_model, solved
 from tests.toy_task import toy_task
 
@@ -37,7 +38,7 @@ def toy() -> Iterator[Task[Any]]:
 def ask(fake: Fake, plan: Plan, folder: Path, clock: FakeClock) -> Any:
     with fake_model(fake):
         runs.create(plan, folder)
-        runs.work(folder, policy=STEADY, clock=clock)
+        work(folder, policy=STEADY, clock=clock)
     return [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
 
 
@@ -133,7 +134,7 @@ def test_waits_reach_the_folder_and_whoever_is_told(tmp_path: Path) -> None:
 
     with fake_model(fake):
         runs.create(PLAN, tmp_path / "run")
-        at = runs.work(tmp_path / "run", look, policy=STEADY)
+        at = work(tmp_path / "run", look, policy=STEADY)
     waiting = [p for p in (*seen, *read) if p.waits]
     assert waiting, "a wait of over a second is told though no row comes in"
     for progress in waiting:

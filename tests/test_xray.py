@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from michelangelo.analysis import Measured, anatomy, measured, xray
-from michelangelo.analysis.xray import DEPTHS, PAIRS, measure
+from michelangelo.analysis.lsq_xray import DEPTHS, PAIRS, measure
 from michelangelo.analysis.xray_edits import Answers, exchanged, units, without
 from michelangelo.analysis.xray_looks import Piece, pieces, separability, words
 from michelangelo.analysis.xray_readers import list_everything, listing, shape

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Ints
-from michelangelo.analysis.joint import Joint, joint, series_columns_of, series_of
-from michelangelo.analysis.slopes import DETECTED_BELOW
+from michelangelo.analysis.joint_curves import Joint, joint, series_columns_of, series_of
+from michelangelo.analysis.trends import DETECTED_BELOW
 
 DRAWS = 2000
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Ints
 from michelangelo.analysis.intervals import Z
-from michelangelo.analysis.joint import Joint, all_series_of, joint, series_columns_of
+from michelangelo.analysis.joint_curves import Joint, all_series_of, joint, series_columns_of
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 

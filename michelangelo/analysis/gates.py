@@ -13,7 +13,7 @@ from michelangelo.analysis.cells import Floats, Ints
 from michelangelo.analysis.derived import NEAR
 from michelangelo.analysis.effective import THRESHOLD, effective_of, far_below, margins, shared_out, with_interval
 from michelangelo.analysis.intervals import wilson
-from michelangelo.analysis.joint import Joint, all_series_of, joint, series_columns_of
+from michelangelo.analysis.joint_curves import Joint, all_series_of, joint, series_columns_of
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import records
-from michelangelo.analysis.joint import Joint, joint, series_columns_of, series_of
+from michelangelo.analysis.joint_curves import Joint, joint, series_columns_of, series_of
 from michelangelo.analysis.paired import verdict
-from michelangelo.analysis.slopes import slope_differences
+from michelangelo.analysis.trends import slope_differences
 from michelangelo.errors import UserError
 from michelangelo.results.columns import TEXT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
-from michelangelo.analysis.xray import Xray
+from michelangelo.analysis.lsq_xray import Xray
 from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.task import Anatomy
 

@@ -89,8 +89,7 @@ def analyze(
         found["runs"] = analysis.compare_runs(frame, by, metric=metric, cluster=cluster)
     if out is not None:
         from michelangelo.cli.report_sections import further_sections
-        from michelangelo.plots.report import write_report
-        from michelangelo.plots.report_numbers import Settings
+        from michelangelo.report import Settings, write_report
 
         write_report(
             frame,

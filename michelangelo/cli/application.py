@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from michelangelo import __version__
 from michelangelo.cli import analysing, audit, bank, converting, evaluation, instances, machine, perplexity, xray
 from michelangelo.cli.evaluation import StoppedError
 from michelangelo.cli.output import one_line
 from michelangelo.errors import MichelangeloError
+from michelangelo.version import __version__
 
 INTERRUPTED = 130
 UNUSABLE = 2

@@ -141,7 +141,7 @@ def make_plan(file: Path | None, given: dict[str, Any], settings: dict[str, str]
 
 
 def _work(folder: Path, cache: Path | None) -> Progress:
-    from michelangelo.runs import work
+    from michelangelo.runs.worker import work
 
     with progress_bar("asking") as show:
         return work(folder, lambda now: show(now.done, now.planned, says=status_line(now)), cache=cache)

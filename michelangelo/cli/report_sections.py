@@ -40,7 +40,7 @@ def further_sections(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFram
 
 def _readable(table: pd.DataFrame) -> pd.DataFrame:
     """Lengths, lists and p-values in words; columns without any value are left out."""
-    from michelangelo.plots.report_numbers import p_value
+    from michelangelo.report.numbers import p_value
 
     kept = table[[c for c in table.columns if c not in _LEFT_OUT]].dropna(axis="columns", how="all")
     shown = kept.astype(object).copy()

@@ -8,7 +8,6 @@ from michelangelo.plots.paired import paired
 from michelangelo.plots.palette import family_look, task_look
 from michelangelo.plots.perplexity import perplexity
 from michelangelo.plots.prompt_map import prompt_map
-from michelangelo.plots.report import write_report
 
 __all__ = [
     "CONFIG",
@@ -21,5 +20,4 @@ __all__ = [
     "perplexity",
     "prompt_map",
     "task_look",
-    "write_report",
 ]

@@ -1,9 +1,5 @@
 """Runs: a plan, a folder, a worker that can be stopped, killed and resumed without asking a finished question twice."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 from michelangelo.runs.estimate import Estimate, EstimateRow, estimate
 from michelangelo.runs.launch import start, stop
 from michelangelo.runs.plan import Plan, assign_params
@@ -13,9 +9,6 @@ from michelangelo.runs.rescore import Rescored, rescore
 from michelangelo.runs.retry import reopen_failed
 from michelangelo.runs.store import RunFolder, create, runs_root
 from michelangelo.runs.waits import Wait
-
-if TYPE_CHECKING:
-    from michelangelo.runs.worker import work
 
 __all__ = [
     "CellProgress",
@@ -42,14 +35,4 @@ __all__ = [
     "runs_root",
     "start",
     "stop",
-    "work",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """``work`` is loaded when used: ``python -m michelangelo.runs.worker`` must find its module not yet imported."""
-    if name == "work":
-        from michelangelo.runs.worker import work
-
-        return work
-    raise AttributeError(f"module 'michelangelo.runs' has no attribute {name!r}")

@@ -16,7 +16,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import michelangelo
 from michelangelo.errors import MichelangeloError, TooShortError, UserError
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.registry import get_task, tasks
@@ -51,7 +50,7 @@ def builders_needed(cells: Iterable[Cell], models: Iterable[Model]) -> int:
 
 def child_environment() -> dict[str, str]:
     """This process's environment, with the package where the child finds it."""
-    source = str(Path(michelangelo.__file__).parent.parent)
+    source = str(Path(__file__).parents[2])
     paths = [source, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
 

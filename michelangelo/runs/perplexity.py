@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import michelangelo
 from michelangelo.errors import ProviderError
 from michelangelo.lsq.generation import generate_set
 from michelangelo.lsq.instance import Instance
@@ -15,6 +14,7 @@ from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.models.likelihood import binned, open_for_likelihood, token_losses
 from michelangelo.models.local_model import LocalModel
 from michelangelo.results.perplexity import PerplexityRow
+from michelangelo.version import __version__
 
 
 def measure_perplexity(
@@ -81,7 +81,7 @@ def _row(model: LocalModel, instance: Instance) -> PerplexityRow:
         "bins": [],
         "status": "ok",
         "error": None,
-        "michelangelo_version": michelangelo.__version__,
+        "michelangelo_version": __version__,
     }
     try:
         losses = token_losses(model, text)

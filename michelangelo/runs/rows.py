@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-import michelangelo
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Task
 from michelangelo.models.protocol import Completion, Model
 from michelangelo.models.redaction import redact
 from michelangelo.scoring.outcome import Outcome
+from michelangelo.version import __version__
 
 
 def result_row(
@@ -61,7 +61,7 @@ def result_row(
         "params": dict(instance.params),
         **({"options": dict(instance.options)} if instance.options else {}),
         "tags": dict(tags),
-        "michelangelo_version": michelangelo.__version__,
+        "michelangelo_version": __version__,
         "task_version": instance.task_version,
         "scorer_version": task.scorer_version,
     }

@@ -24,12 +24,12 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-import michelangelo
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import replacing
 from michelangelo.lsq.registry import get_task
 from michelangelo.runs.estimate import require_feasible
 from michelangelo.runs.plan import Plan, difference
+from michelangelo.version import __version__
 
 LOCK_WAIT_S = 1.0
 """A worker waits that long for the lock, so that a glance at whether a run is live doesn't turn it away."""
@@ -188,7 +188,7 @@ def create(plan: Plan, folder: str | Path | None = None) -> RunFolder:
         raise UserError(f"folder {found.path} can't be made: {error.strerror}") from None
     versions = {name: get_task(name).version for name in plan.tasks}
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    version = michelangelo.__version__
+    version = __version__
     found.write_info({"run_id": run_id, "created": created, "michelangelo_version": version, "versions": versions})
     found.write_plan(plan)
     return found

@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from michelangelo.plots import CONFIG
-from michelangelo.plots import report_page as document
+from michelangelo.report import page as document
 from michelangelo.web.correlation_choice import limits
 from michelangelo.web.correlation_controls import KEY_A, KEY_B, Looks
 

@@ -12,10 +12,10 @@ import streamlit as st
 
 from michelangelo import analysis
 from michelangelo.analysis import chance
-from michelangelo.analysis.abstention import VIEWS
+from michelangelo.analysis.abstentions import VIEWS
 from michelangelo.analysis.cells import distinct
-from michelangelo.analysis.joint import Joint
-from michelangelo.analysis.provenance import version_warnings
+from michelangelo.analysis.joint_curves import Joint
+from michelangelo.analysis.origin import version_warnings
 from michelangelo.lsq import tasks
 from michelangelo.plots.layout import Theme
 from michelangelo.results import Report

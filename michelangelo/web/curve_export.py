@@ -7,8 +7,7 @@ from pathlib import Path
 
 import streamlit as st
 
-from michelangelo import plots
-from michelangelo.plots.report_numbers import Settings
+from michelangelo.report import Settings, write_report
 from michelangelo.web import curve_tables
 from michelangelo.web.curve_data import Shown
 
@@ -38,7 +37,7 @@ def report(shown: Shown) -> bytes:
     rows = shown.rows(wanted=tuple(frame.columns))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.html"
-        plots.write_report(
+        write_report(
             rows,
             path,
             title="Degradation curves",

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from michelangelo import analysis
-from michelangelo.analysis.joint import Joint, series_columns_of
+from michelangelo.analysis.joint_curves import Joint, series_columns_of
 from michelangelo.lsq.lengths import format_length
 
 AREAS: dict[str, tuple[str, str | None]] = {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from michelangelo.analysis.xray import Xray, measure
+from michelangelo.analysis.lsq_xray import Xray, measure
 from michelangelo.analysis.xray_anatomy import FIGURES, anatomy
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length

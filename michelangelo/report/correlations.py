@@ -10,9 +10,9 @@ import pandas as pd
 from michelangelo import analysis
 from michelangelo.analysis.correlation import MIN_MODELS, interval_of
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots import report_page as page
 from michelangelo.plots.correlation import correlation_matrix, task_order, task_title
-from michelangelo.plots.report_numbers import interval, p_value
+from michelangelo.report import page as page
+from michelangelo.report.numbers import interval, p_value
 
 MOST_TASKS = 20
 """Tasks in a matrix, at most; the table has all pairs."""

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-import michelangelo
 from michelangelo import analysis
 from michelangelo.errors import UserError
 from michelangelo.lsq.files import replacing
-from michelangelo.plots import report_page as page
 from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
 from michelangelo.plots.heat_map import FEW, heat_map
-from michelangelo.plots.report_correlations import correlations
-from michelangelo.plots.report_numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
 from michelangelo.plots.series import View
+from michelangelo.report import page as page
+from michelangelo.report.correlations import correlations
+from michelangelo.report.numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
+from michelangelo.version import __version__
 
 if TYPE_CHECKING:
     from michelangelo.results import Report
@@ -265,7 +265,7 @@ def _sources(frame: pd.DataFrame) -> str:
 
 
 def _versions(frame: pd.DataFrame, made: Settings) -> list[str]:
-    said = [f"This report: michelangelo {michelangelo.__version__}, Python {platform.python_version()}."]
+    said = [f"This report: michelangelo {__version__}, Python {platform.python_version()}."]
     said.append(f"Metric: {made.metric}. Threshold of the effective length: {made.limit}.")
     if made.cluster:
         said.append(f"Errors are clustered by {made.cluster}.")

@@ -11,8 +11,8 @@ import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Ints
 from michelangelo.analysis.intervals import Z
-from michelangelo.analysis.joint import Joint, enough, joint, series_columns_of, series_of
-from michelangelo.analysis.slopes import DETECTED_BELOW
+from michelangelo.analysis.joint_curves import Joint, enough, joint, series_columns_of, series_of
+from michelangelo.analysis.trends import DETECTED_BELOW
 from michelangelo.lsq.lengths import format_length
 
 DRAWS = 2000

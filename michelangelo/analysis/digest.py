@@ -9,11 +9,10 @@ import pandas as pd
 
 from michelangelo.analysis.cells import records
 from michelangelo.analysis.degradation import SERIES, curves
-from michelangelo.analysis.derived import areas
-from michelangelo.analysis.drops import drops
+from michelangelo.analysis.derived import areas, drops
 from michelangelo.analysis.effective import effective_lengths
-from michelangelo.analysis.joint import joint
-from michelangelo.analysis.slopes import slopes
+from michelangelo.analysis.joint_curves import joint
+from michelangelo.analysis.trends import slopes
 
 
 def series_columns(table: pd.DataFrame) -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Ints
-from michelangelo.analysis.joint import Joint, enough, instances_of, joint, series_columns_of, series_of
+from michelangelo.analysis.joint_curves import Joint, enough, instances_of, joint, series_columns_of, series_of
 from michelangelo.errors import UserError
 
 Level = Literal["model", "family"]
