@@ -135,5 +135,5 @@ def serve(*, host: str = "127.0.0.1", port: int | None = None) -> None:
     flags = server_flags(folder, host=host, port=find_port(host, port))
     from streamlit.web import cli
 
-    entry = Path(__file__).with_name("web") / "entry.py"
+    entry = Path(__file__).parent / "web" / "shared" / "entry.py"
     cli.main(["run", str(entry), *flags], prog_name="streamlit", standalone_mode=False)

@@ -7,13 +7,17 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from michelangelo import plots
+from michelangelo.analysis import curve_choice, curve_tables
 from michelangelo.analysis.chance import Rates
+from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.errors import UserError
-from michelangelo.web import curve_choice, curve_controls, curve_data, curve_export, curve_tables, curve_tabs
-from michelangelo.web.curve_data import Shown
-from michelangelo.web.curve_statistics import restricted
-from michelangelo.web.figures import show_figure
-from michelangelo.web.notes import tell
+from michelangelo.web.curves import controls as curve_controls
+from michelangelo.web.curves import data as curve_data
+from michelangelo.web.curves import export as curve_export
+from michelangelo.web.curves import tabs as curve_tabs
+from michelangelo.web.curves.data import Shown
+from michelangelo.web.shared.figures import show_figure
+from michelangelo.web.shared.notes import tell
 
 
 def no_match(choice: curve_choice.Choice) -> None:

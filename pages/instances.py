@@ -5,19 +5,21 @@ import math
 
 import streamlit as st
 
+from michelangelo.analysis.names import tasks_by_title
 from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq import get_task
+from michelangelo.lsq.generation import instance_code
 from michelangelo.lsq.lengths import LONGEST, STANDARD_LENGTHS, format_length
 from michelangelo.lsq.tokenizers import BUNDLED, DEFAULT_TOKENIZER, tokenizer_infos
-from michelangelo.web import facts
-from michelangelo.web.building import ASK_ABOVE, Built, Choice, build, build_question, chance_rates
-from michelangelo.web.certificate_view import certificate_view
-from michelangelo.web.chisel_view import chisel_view
-from michelangelo.web.controls import option_controls, options_text, reset_options, tasks_by_title
-from michelangelo.web.links import DEFAULT_TOKENS, evaluation_query, instance_code, instance_link, instance_query
-from michelangelo.web.page_links import page_link
-from michelangelo.web.prompt_view import prompt_view
-from michelangelo.web.stretch_view import stretch_view
+from michelangelo.web.instances import facts
+from michelangelo.web.instances.certificate import certificate_view
+from michelangelo.web.instances.chisel import chisel_view
+from michelangelo.web.instances.prompt import prompt_view
+from michelangelo.web.instances.stretch import stretch_view
+from michelangelo.web.shared.building import ASK_ABOVE, Built, Choice, build, build_question, chance_rates
+from michelangelo.web.shared.controls import option_controls, options_text, reset_options
+from michelangelo.web.shared.links import DEFAULT_TOKENS, evaluation_query, instance_link, instance_query
+from michelangelo.web.shared.page_links import page_link
 
 URL = "query-params"
 LENGTHS = (1024, *STANDARD_LENGTHS)

@@ -6,18 +6,19 @@ import streamlit as st
 
 from michelangelo import analysis, plots, runs
 from michelangelo.errors import MichelangeloError, TooShortError, UserError
-from michelangelo.web import live, sources
-from michelangelo.web.figures import show_figure
-from michelangelo.web.live_cost import show_cost
-from michelangelo.web.live_estimate import checked_models, estimated, may_run, show_estimate, summary, without_budget
-from michelangelo.web.live_extend import extend_control
-from michelangelo.web.live_setup import controls, drop_short
-from michelangelo.web.live_words import plan_line
-from michelangelo.web.notes import tell
-from michelangelo.web.page_links import page_link
-from michelangelo.web.run_list import RunEntry, recent_runs
-from michelangelo.web.run_view import attempt, interrupted, is_open, read, run_keys, run_view, say_problem
-from michelangelo.web.sample_view import samples_view
+from michelangelo.runs.recent import RunEntry, recent_runs
+from michelangelo.runs.words import plan_line
+from michelangelo.web.live import launch as live
+from michelangelo.web.live.cost import show_cost
+from michelangelo.web.live.estimate import checked_models, estimated, may_run, show_estimate, summary, without_budget
+from michelangelo.web.live.extend import extend_control
+from michelangelo.web.live.run import attempt, interrupted, is_open, read, run_keys, run_view, say_problem
+from michelangelo.web.live.samples import samples_view
+from michelangelo.web.live.setup import controls, drop_short
+from michelangelo.web.shared import sources
+from michelangelo.web.shared.figures import show_figure
+from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.page_links import page_link
 
 SET_UP, RUN = "Set up", "Run"
 

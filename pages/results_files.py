@@ -3,15 +3,15 @@
 import streamlit as st
 
 from michelangelo.errors import MichelangeloError
-from michelangelo.web import sources, uploads
-from michelangelo.web.audit_view import audit_view
-from michelangelo.web.file_report import sets_table
-from michelangelo.web.notes import tell
-from michelangelo.web.run_list import recent_runs
-from michelangelo.web.run_view import say_problem
-from michelangelo.web.set_view import SETS, divide_button, set_view
-from michelangelo.web.upload_questions import questions
-from michelangelo.web.wording import plural
+from michelangelo.lsq.wording import plural
+from michelangelo.runs.recent import recent_runs
+from michelangelo.web.live.run import say_problem
+from michelangelo.web.results import uploads
+from michelangelo.web.results.audit import audit_view
+from michelangelo.web.results.questions import questions
+from michelangelo.web.results.set import SETS, divide_button, set_view, sets_table
+from michelangelo.web.shared import sources
+from michelangelo.web.shared.notes import tell
 
 LIMIT_MB = 200
 

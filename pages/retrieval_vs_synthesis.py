@@ -2,19 +2,19 @@
 
 import streamlit as st
 
+from michelangelo.analysis.chiselled import steps
+from michelangelo.analysis.lesson import FIRST_SEED, LENGTHS, PARAMS, TASK, lesson_of
+from michelangelo.analysis.lesson_handout import handout
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
-from michelangelo.web import lesson_view
-from michelangelo.web.building import Choice, build
-from michelangelo.web.chisel_view import steps
-from michelangelo.web.lesson import FIRST_SEED, LENGTHS, PARAMS, TASK, lesson_of
-from michelangelo.web.lesson_curves import curves_step
-from michelangelo.web.lesson_handout import handout
-from michelangelo.web.lesson_listing import listing_view
-from michelangelo.web.links import instance_link, instance_query
-from michelangelo.web.page_links import page_link
-from michelangelo.web.xray_view import xray_view
+from michelangelo.web.lesson import steps as lesson_view
+from michelangelo.web.lesson.curves import curves_step
+from michelangelo.web.lesson.listing import listing_view
+from michelangelo.web.lesson.xray import xray_view
+from michelangelo.web.shared.building import Choice, build
+from michelangelo.web.shared.links import instance_link, instance_query
+from michelangelo.web.shared.page_links import page_link
 
 URL = "query-params"
 STEPS = ("1 The prompt", "2 Find one", "3 Combine many", "4 Remove one", "5 What models do")
@@ -59,7 +59,7 @@ except UserError as error:
     st.error("There is no example of this length.", icon=":material/straighten:")
     st.code(str(error), None, wrap_lines=True)
     st.stop()
-lesson, updates, mark = lesson_of(built.instance), steps(built), f"{tokens}_{seed}"
+lesson, updates, mark = lesson_of(built.instance), steps(built.instance, built.prompt), f"{tokens}_{seed}"
 link = instance_link(st.context.url or "", {"r_step": step, "r_seed": str(seed), "r_tokens": str(tokens)})
 with actions:
     with st.popover("Keyboard", icon=":material/keyboard:"):

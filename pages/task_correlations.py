@@ -4,17 +4,16 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo import analysis, plots
-from michelangelo.plots.correlation import coefficient_lines, task_order
+from michelangelo.analysis import correlation_choice as choice
+from michelangelo.analysis import correlation_tables as tables
+from michelangelo.analysis.names import task_order
+from michelangelo.plots.correlation import coefficient_lines
 from michelangelo.plots.layout import Theme
-from michelangelo.web import correlation_choice as choice
-from michelangelo.web import correlation_controls as controls
-from michelangelo.web import correlation_tables as tables
-from michelangelo.web import correlation_tabs as tabs
-from michelangelo.web import correlation_view as view
-from michelangelo.web import sources
-from michelangelo.web.figures import show_figure
-from michelangelo.web.notes import tell
-from michelangelo.web.page_links import page_link
+from michelangelo.web.correlations import controls, tabs, view
+from michelangelo.web.shared import sources
+from michelangelo.web.shared.figures import show_figure
+from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.page_links import page_link
 
 Key = tuple[tuple[str, str, int], ...]
 

@@ -123,7 +123,7 @@ def test_serving_runs_streamlit_with_these_options(monkeypatch: pytest.MonkeyPat
     with taken_port() as port:
         pass
     serve(port=port)
-    entry = CHECKOUT / "michelangelo" / "web" / "entry.py"
+    entry = CHECKOUT / "michelangelo" / "web" / "shared" / "entry.py"
     assert calls == [["run", str(entry), *server_flags(CHECKOUT, host="127.0.0.1", port=port)]]
 
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from michelangelo.analysis import correlation_choice as choice
+from michelangelo.analysis import correlation_tables as tables
 from michelangelo.analysis import curves, spearman
 from michelangelo.results import read_bytes, read_file, sample_result_files
-from michelangelo.web import correlation_choice as choice
-from michelangelo.web import correlation_tables as tables
-from michelangelo.web.correlation_view import place_of
+from michelangelo.web.correlations.view import place_of
 from tests.pages import lines, markup, page, row, texts
 
 

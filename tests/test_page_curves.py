@@ -10,11 +10,13 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from michelangelo.analysis import curve_choice, curve_tables
+from michelangelo.analysis.curve_choice import BOUNDS, Choice, choose, labelled
+from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.results import combine, read_bytes, read_file, sample_result_files
 from michelangelo.results.perplexity import write_perplexity
-from michelangelo.web import curve_choice, curve_data, curve_export, curve_tables
-from michelangelo.web.curve_choice import BOUNDS, Choice, choose, labelled
-from michelangelo.web.curve_statistics import restricted
+from michelangelo.web.curves import data as curve_data
+from michelangelo.web.curves import export as curve_export
 from tests.pages import lines, page, row, texts
 from tests.toy_task import toy_task
 

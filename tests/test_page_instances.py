@@ -11,8 +11,8 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 import michelangelo as mi
-from michelangelo.web import building
-from michelangelo.web.controls import tasks_by_title
+from michelangelo.analysis.names import tasks_by_title
+from michelangelo.web.shared import building
 from tests.toy_task import toy_task
 
 APP = Path(__file__).parents[1] / "app.py"

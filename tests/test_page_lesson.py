@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from michelangelo.analysis import lesson as lessons
+from michelangelo.analysis.chiselled import steps
+from michelangelo.analysis.lesson import PARAMS, TASK, Lesson, lesson_of
+from michelangelo.analysis.lesson_handout import handout
 from michelangelo.lsq import Stream, get_task
 from michelangelo.lsq.generation import generate
-from michelangelo.web import lesson as lessons
-from michelangelo.web import xray_view
-from michelangelo.web.building import Choice, build
-from michelangelo.web.chisel_view import steps
-from michelangelo.web.lesson import PARAMS, TASK, Lesson, lesson_of
-from michelangelo.web.lesson_curves import Sides, default_sides, models_of
-from michelangelo.web.lesson_handout import handout
-from michelangelo.web.lesson_view import box_label, code_span, tally
+from michelangelo.web.lesson import xray as xray_view
+from michelangelo.web.lesson.curves import Sides, default_sides, models_of
+from michelangelo.web.lesson.steps import box_label, code_span, tally
+from michelangelo.web.shared.building import Choice, build
 from tests.pages import ROOT, badges, page, texts, until
 from tests.toy_task import toy_task
 
@@ -103,7 +103,9 @@ def test_any_task_makes_a_lesson() -> None:
 def test_the_handout_has_the_lines_the_questions_and_the_answers() -> None:
     lesson = example()
     built = build(Choice(TASK, 512, 12, "o200k_base", PARAMS))
-    sheet = handout(lesson, steps(built), "http://127.0.0.1:8501/retrieval_vs_synthesis?r_seed=12")
+    sheet = handout(
+        lesson, steps(built.instance, built.prompt), "http://127.0.0.1:8501/retrieval_vs_synthesis?r_seed=12"
+    )
     before, _, answers = sheet.partition("## Answers")
     assert lesson.look_up.question in before
     assert lesson.question in before
@@ -193,7 +195,7 @@ def test_combine_many_is_scored_and_walked_through() -> None:
     score = lessons.scored(lesson, "[1, 2]")
     assert f"score {score.value:.2f}: {score.reason}" in texts(at)
     built = build(Choice(TASK, 512, 12, "o200k_base", PARAMS))
-    for step in steps(built):
+    for step in steps(built.instance, built.prompt):
         at.button(key="r_next").click().run()
         assert [c.value for c in at.code][-2:] == [step.text, step.after]
     assert at.button(key="r_next").disabled
@@ -280,9 +282,7 @@ def test_the_x_ray_is_measured_on_demand_and_can_be_stopped(monkeypatch: pytest.
     assert at.button(key="r_xray_go").disabled
 
 
-@pytest.mark.parametrize(
-    "file", [*(ROOT / "michelangelo" / "web").glob("lesson*.py"), ROOT / "michelangelo/web/xray_view.py"]
-)
+@pytest.mark.parametrize("file", sorted((ROOT / "michelangelo" / "web" / "lesson").glob("*.py")))
 def test_charts_and_tables_have_a_name(file: Path) -> None:
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute | ast.Name):

@@ -11,8 +11,12 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from michelangelo import runs
-from michelangelo.web import live, live_estimate, live_models, live_words, samples
-from michelangelo.web.links import evaluation_query
+from michelangelo.analysis import samples
+from michelangelo.runs import words as live_words
+from michelangelo.web.live import estimate as live_estimate
+from michelangelo.web.live import launch as live
+from michelangelo.web.live import models as live_models
+from michelangelo.web.shared.links import evaluation_query
 from tests.fake_models import Fake, fake_model
 from tests.pages import badges, markup, page, row, texts, until
 from tests.toy_task import toy_task

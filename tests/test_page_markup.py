@@ -10,7 +10,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FILES = [
     str(path.relative_to(ROOT))
-    for path in (*sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "michelangelo" / "web").glob("*.py")))
+    for path in (*sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "michelangelo" / "web").rglob("*.py")))
 ]
 READ_AS_MARKDOWN = {
     *("markdown", "write", "caption", "title", "header", "subheader", "latex", "toast", "table", "metric", "badge"),
@@ -21,25 +21,25 @@ READ_AS_MARKDOWN = {
 REVIEWED = {
     "pages/live_evaluation.py": {"[SET_UP, RUN]"},
     # one of sample, run, upload; a constant of HEADLINES
-    "michelangelo/web/set_view.py": {"entry.kind.capitalize()", "headline"},
-    "michelangelo/web/upload_questions.py": {"label", "LEVELS", "list(SCALES)"},  # constants of FIELDS and of its own
-    "michelangelo/web/run_view.py": {"at.state.capitalize()", "label", "left", "why"},  # states and numbers of ours
-    "michelangelo/web/sample_view.py": {"kind.capitalize()", "label"},  # of sample_kinds.KINDS, with their counts
-    "michelangelo/web/live_models.py": {"label", "parameter.help"},  # a provider's own settings, see their dataclasses
+    "michelangelo/web/results/set.py": {"entry.kind.capitalize()", "headline"},
+    "michelangelo/web/results/questions.py": {"label", "LEVELS", "list(SCALES)"},  # constants of FIELDS and of its own
+    "michelangelo/web/live/run.py": {"at.state.capitalize()", "label", "left", "why"},  # states and numbers of ours
+    "michelangelo/web/live/samples.py": {"kind.capitalize()", "label"},  # of sample_kinds.KINDS, with their counts
+    "michelangelo/web/live/models.py": {"label", "parameter.help"},  # a provider's own settings, see their dataclasses
     "pages/task_correlations.py": {"['All pairs', 'By length', \"The paper's values\", 'Published benchmarks']"},
-    "michelangelo/web/correlation_controls.py": {"UNITS", "KINDS", "METHODS"},
-    "michelangelo/web/correlation_tabs.py": {"label", "tables.PAPER_NOTE", "tables.PUBLISHED_NOTE"},  # constants
-    "michelangelo/web/page_links.py": {"script", "label"},  # constants, see the callers
-    "michelangelo/web/notes.py": {"headline"},  # constants, see the next test
-    "michelangelo/web/curve_controls.py": {"VIEWS", "TOGGLES"},
-    "michelangelo/web/curve_tabs.py": {
+    "michelangelo/web/correlations/controls.py": {"UNITS", "KINDS", "METHODS"},
+    "michelangelo/web/correlations/tabs.py": {"label", "tables.PAPER_NOTE", "tables.PUBLISHED_NOTE"},  # constants
+    "michelangelo/web/shared/page_links.py": {"script", "label"},  # constants, see the callers
+    "michelangelo/web/shared/notes.py": {"headline"},  # constants, see the next test
+    "michelangelo/web/curves/controls.py": {"VIEWS", "TOGGLES"},
+    "michelangelo/web/curves/tabs.py": {
         "list(offered)",  # names of tabs, constants
         "stats.AREAS",
         "('Model', 'Family')",
         "BINS",
         "curve_tables.ABSTENTION_NOTE",
     },
-    "michelangelo/web/curve_compare.py": {"words"},  # of _VERDICTS
+    "michelangelo/web/curves/compare.py": {"words"},  # of _VERDICTS
     # What follows shows tasks, their parameters, and instances: the library's own words and numbers.
     "pages/instances.py": {
         "known",
@@ -52,12 +52,16 @@ REVIEWED = {
         "label",
     },
     "pages/retrieval_vs_synthesis.py": {"STEPS", "KEYS"},
-    "michelangelo/web/certificate_view.py": {"told"},  # seconds in words
-    "michelangelo/web/chisel_view.py": {"label", "yes", "no", "_SHOWN"},
-    "michelangelo/web/controls.py": {"_label(parameter)", "_help(parameter)", "options"},  # as a task declares them
-    "michelangelo/web/facts.py": {"label", "help"},  # numbers, and a task's note on chance
-    "michelangelo/web/lesson_curves.py": {"READERS_NOTE", "PUBLISHED_NOTE", "label"},
-    "michelangelo/web/lesson_view.py": {
+    "michelangelo/web/instances/certificate.py": {"told"},  # seconds in words
+    "michelangelo/web/instances/chisel.py": {"label", "yes", "no", "_SHOWN"},
+    "michelangelo/web/shared/controls.py": {
+        "_label(parameter)",
+        "_help(parameter)",
+        "options",
+    },  # as a task declares them
+    "michelangelo/web/instances/facts.py": {"label", "help"},  # numbers, and a task's note on chance
+    "michelangelo/web/lesson/curves.py": {"READERS_NOTE", "PUBLISHED_NOTE", "label"},
+    "michelangelo/web/lesson/steps.py": {
         "label",
         "heading(text)",  # as inline code that the text can't end
         "box_label(lines)",  # the same
@@ -65,9 +69,9 @@ REVIEWED = {
         "yes if right else no",
         "'stays' if same else 'changes'",
     },
-    "michelangelo/web/prompt_view.py": {"told", "label", "prompt.tokens"},  # places and counts
-    "michelangelo/web/stretch_view.py": {"STANDARD_LENGTHS", "told"},
-    "michelangelo/web/xray_view.py": {"words_table(table)", "CAPTION"},  # tasks' anatomy in words
+    "michelangelo/web/instances/prompt.py": {"told", "label", "prompt.tokens"},  # places and counts
+    "michelangelo/web/instances/stretch.py": {"STANDARD_LENGTHS", "told"},
+    "michelangelo/web/lesson/xray.py": {"words_table(table)", "CAPTION"},  # tasks' anatomy in words
 }
 FORBIDDEN = {"html", "iframe", "exception", "unsafe_allow_html", "unsafe_allow_javascript"}
 

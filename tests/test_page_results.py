@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from michelangelo.analysis import file_report
 from michelangelo.errors import MichelangeloError
 from michelangelo.results import Given, Loaded, read_bytes, read_uploads, sample_result_files
-from michelangelo.web import file_report, sources, uploads
+from michelangelo.web.results import uploads
+from michelangelo.web.shared import sources
 from tests.pages import lines, markup, page, row, texts
 
 NASTY = (

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from michelangelo import analysis, plots
+from michelangelo.analysis.names import task_order, task_title
 from michelangelo.errors import UserError
-from michelangelo.plots.correlation import coefficient_lines, task_order, task_title
+from michelangelo.plots.correlation import coefficient_lines
 from michelangelo.plots.label_places import places
 
 NASTY = "<img src=x onerror=alert(1)>"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import michelangelo as mi
+from michelangelo.analysis import sample_kinds
 from michelangelo.lsq import Instance
 from michelangelo.lsq.registry import get_task
-from michelangelo.web import sample_kinds
 from tests.pages import row
 
 

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FILES = [ROOT / "app.py", *sorted((ROOT / "pages").glob("*.py")), *sorted((ROOT / "michelangelo" / "web").glob("*.py"))]
+FILES = [
+    ROOT / "app.py",
+    *sorted((ROOT / "pages").glob("*.py")),
+    *sorted((ROOT / "michelangelo" / "web").rglob("*.py")),
+]
 RENDERS = {
     *(
         "markdown",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlparse
 
 import michelangelo as mi
-from michelangelo.web.building import Choice
-from michelangelo.web.certificate_view import claims, filler_units, parts
-from michelangelo.web.links import evaluation_query, instance_code, instance_link, instance_query
-from michelangelo.web.stretch import Stretched, stretch, verdict
+from michelangelo.analysis.stretched import Stretched, stretch, verdict
+from michelangelo.lsq.generation import instance_code
+from michelangelo.web.instances.certificate import claims, filler_units, parts
+from michelangelo.web.shared.links import evaluation_query, instance_link, instance_query
 
 
 def test_latent_list_keeps_its_target_at_every_length() -> None:
-    rows = list(stretch(Choice("latent_list", 8192, 5, "o200k_base", (("complexity", 5),)), [4096, 100, 2048]))
+    rows = list(stretch("latent_list", [4096, 100, 2048], seed=5, tokenizer="o200k_base", params={"complexity": 5}))
     assert [row.asked for row in rows] == [100, 2048, 4096]
     assert rows[0].tokens is None
     assert rows[0].answer is None

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import michelangelo as mi
+from michelangelo.analysis import prompt_text as windows
+from michelangelo.analysis.prompt_text import OVERLAP, SIZE, page_count, page_of, page_window, window_around
 from michelangelo.lsq import Certificate, Instance, Segment, Segments
-from michelangelo.web import windows
-from michelangelo.web.windows import OVERLAP, SIZE, page_count, page_of, page_window, window_around
 
 LINES = st.lists(st.integers(0, 900), min_size=1, max_size=200).map(lambda sizes: "\n".join("x" * n for n in sizes))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from michelangelo.web import wording
+from michelangelo.lsq import wording
 
 
 @pytest.mark.parametrize(

@@ -103,3 +103,12 @@ def score(question: Scorable, response: str, *, task: str | None = None) -> Scor
         UserError: where the task is unknown.
     """
     return get_task(task or question.task).score(question, response)  # type: ignore[attr-defined]
+
+
+def instance_code(task: str, *, tokens: int, seed: int, tokenizer: str, params: Mapping[str, Any]) -> str:
+    """Two lines of Python that build an instance again."""
+    arguments = [repr(task), f"tokens={tokens}", f"seed={seed}"]
+    if tokenizer != DEFAULT_TOKENIZER:
+        arguments.append(f"tokenizer={tokenizer!r}")
+    arguments += [f"{name}={value!r}" for name, value in params.items()]
+    return f"import michelangelo as mi\ninst = mi.generate({', '.join(arguments)})"

@@ -12,9 +12,9 @@ import pandas as pd
 
 from michelangelo.analysis import records
 from michelangelo.analysis.correlation import MIN_MODELS, Method
+from michelangelo.analysis.names import SYMBOL, task_order, task_title
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
-from michelangelo.lsq.registry import tasks
 from michelangelo.plots.label_places import places
 from michelangelo.plots.layout import Theme, dress, footer, score_axis
 from michelangelo.plots.palette import GREY, family_look
@@ -23,51 +23,13 @@ from michelangelo.plots.short_names import told_apart
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-SYMBOL = {"spearman": "ρ", "kendall": "τ", "pearson": "r"}
-"""How a coefficient is written."""
-
-NAME = {"spearman": "Spearman's ρ", "kendall": "Kendall's τ", "pearson": "Pearson's r"}
-"""What a coefficient is called."""
-
 MOST_NAMES = 25
 """Points of a pair that get their names printed; of more, the hover says them."""
 
 _BAR_INSIDE = 4  # tasks above which the colour bar fits beside the diagonal
 _SCALE = [[0.0, "#B34700"], [0.25, "#E8A574"], [0.5, "#F2F2F0"], [0.75, "#7FB3D9"], [1.0, "#00538A"]]
 _INK, _PALE = "#1a1a1a", "#ffffff"
-_PAPER = ("latent_list", "mrcr", "idk")
 _REASONS = {"constant": "equal", "no length that all ran": "none"}
-
-
-def task_title(label: str) -> str:
-    """A task's title for people, its variant kept: ``latent_list`` is ``Latent List``."""
-    name, dot, rest = label.partition(" · ")
-    end = " (published)" if not dot and name.endswith(" (published)") else ""
-    known = tasks().get(name.removesuffix(end))
-    return f"{known.title if known else name.removesuffix(end)}{end}{dot}{rest}"
-
-
-def is_paper_task(title: str) -> bool:
-    """Whether a title, with or without a variant, is one of the Michelangelo paper's own tasks."""
-    own = tasks()
-    return title.partition(" · ")[0] in {own[name].title for name in _PAPER if name in own}
-
-
-def task_order(labels: Sequence[str]) -> list[str]:
-    """Titles or names in the one order all figures use: the paper's tasks, comparison tasks, then published ones.
-
-    Never by how they correlate: an order made from the values shows blocks that are its own work.
-    """
-    own = tasks()
-    place = {own[name].title: k for k, name in enumerate(_PAPER) if name in own}
-    rest = sorted(t.title for name, t in own.items() if name not in _PAPER)
-    place |= {title: len(_PAPER) + k for k, title in enumerate(rest)}
-
-    def key(label: str) -> tuple[int, str]:
-        title = task_title(label)
-        return place.get(title.partition(" · ")[0].removesuffix(" (published)"), len(place)), title.lower()
-
-    return sorted(dict.fromkeys(labels), key=key)
 
 
 def correlation_matrix(

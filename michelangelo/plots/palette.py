@@ -89,13 +89,6 @@ def level_look(rank: int) -> Look:
     return Look(_HUES[rank % len(_HUES)], markers[rank % len(markers)])
 
 
-def family_of(model: str, family: str | None) -> str:
-    """What a model's curve is coloured by: its family, of a built-in reader the reader itself, else the model."""
-    if model.startswith("reader/"):
-        return model.split("?")[0]
-    return family or model
-
-
 def transparent(colour: str, alpha: float) -> str:
     """A colour as ``rgba(...)``."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from michelangelo.analysis.names import family_of
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.registry import tasks
 from michelangelo.plots.layout import GRID, Theme, dress, footer, length_axis, score_axis
-from michelangelo.plots.palette import DASHES, Look, family_look, family_of, transparent
+from michelangelo.plots.palette import DASHES, Look, family_look, transparent
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import pandas as pd
 
 from michelangelo.analysis import each_series, series_columns
-from michelangelo.plots.palette import DASHES, Look, family_look, family_of, level_look, task_look
+from michelangelo.analysis.names import family_of
+from michelangelo.plots.palette import DASHES, Look, family_look, level_look, task_look
 
 View = Literal["task", "family", "model"]
 

@@ -9,8 +9,9 @@ import pandas as pd
 
 from michelangelo import analysis
 from michelangelo.analysis.correlation import MIN_MODELS, interval_of
+from michelangelo.analysis.names import task_order, task_title
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots.correlation import correlation_matrix, task_order, task_title
+from michelangelo.plots.correlation import correlation_matrix
 from michelangelo.report import page as page
 from michelangelo.report.numbers import interval, p_value
 

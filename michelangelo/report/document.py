@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from michelangelo import analysis
+from michelangelo.analysis.names import task_order, task_title
 from michelangelo.errors import UserError
 from michelangelo.lsq.files import replacing
-from michelangelo.plots.correlation import task_order, task_title
 from michelangelo.plots.degradation import Chance, curves
 from michelangelo.plots.heat_map import FEW, heat_map
 from michelangelo.plots.series import View

@@ -10,8 +10,8 @@ import pandas as pd
 
 from michelangelo import analysis
 from michelangelo.analysis import Joint
+from michelangelo.analysis.names import task_order
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots.correlation import task_order
 
 MOST_MODELS = 8
 """Models of a task up to which every two are compared for crossings."""

@@ -21,6 +21,12 @@ from michelangelo.models.protocol import Completion, Model, Request
 CACHED = "cached"
 """Flag of a row whose reply came from the cache: it cost nothing and took no time that says anything."""
 
+
+def is_cached(flags: object) -> bool:
+    """Whether a row's reply came from the cache."""
+    return isinstance(flags, list) and CACHED in flags
+
+
 _KEPT = ("text", "finish_reason", "prompt_tokens", "completion_tokens", "reasoning_tokens", "reasoning")
 
 

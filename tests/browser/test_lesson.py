@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from michelangelo.web.lesson import FIRST_SEED, PARAMS, TASK, Lesson, lesson_of
+from michelangelo.analysis.lesson import FIRST_SEED, PARAMS, TASK, Lesson, lesson_of
 
 pytestmark = pytest.mark.browser
 

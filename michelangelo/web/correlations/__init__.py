@@ -1,0 +1,1 @@
+"""What the Task correlations page shows."""

@@ -1,0 +1,1 @@
+"""What the Degradation curves page shows."""

@@ -1,0 +1,1 @@
+"""What the Live evaluation page shows and starts."""

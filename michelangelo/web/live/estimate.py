@@ -1,0 +1,182 @@
+"""What a plan asks for before anything is asked: a table per length, what is known of its models, time, budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pandas as pd
+import streamlit as st
+
+from michelangelo.lsq.lengths import format_length
+from michelangelo.lsq.wording import dollar_range, dollars, duration, plural
+from michelangelo.models import catalogue
+from michelangelo.models.registry import split_name
+from michelangelo.runs import Estimate, Plan, Preflight, estimate, preflight
+from michelangelo.web.live import keys as live_keys
+from michelangelo.web.live import models as live_models
+from michelangelo.web.shared.notes import tell
+
+FREE = ("local", "ollama", "reader")
+"""Providers that ask no money."""
+
+COUNTS = {
+    name: st.column_config.NumberColumn(format="localized")
+    for name in ("calls", "input tokens", "output cap", "window, tokens")
+}
+
+
+@st.cache_data(max_entries=64, show_spinner="Estimating…")
+def estimated(plan_text: str) -> Estimate:
+    """What a plan asks for.
+
+    Args:
+        plan_text: ``Plan.to_toml``.
+
+    Raises:
+        UserError: where it can't be carried out.
+    """
+    return estimate(Plan.from_toml(plan_text))
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def checked_models(plan_text: str) -> tuple[Preflight, ...]:
+    """What is known of a plan's models without asking them; ``plan_text`` as for ``estimated``."""
+    return preflight(Plan.from_toml(plan_text))
+
+
+def estimate_table(found: Estimate) -> pd.DataFrame:
+    """One row per length, and a total; times only where all are known."""
+    lines = []
+    for tokens in dict.fromkeys(row.tokens for row in found.rows):
+        rows = Estimate(tuple(row for row in found.rows if row.tokens == tokens))
+        lines.append({"length": format_length(tokens), **_counts(rows)})
+    table = pd.DataFrame([*lines, {"length": "total", **_counts(found)}])
+    return table if time_range(found) != "unknown" else table.drop(columns="time")
+
+
+def _counts(found: Estimate) -> dict[str, Any]:
+    return {
+        "calls": found.calls,
+        "input tokens": found.input_tokens,
+        "output cap": found.output_tokens,
+        "cost": dollar_range(found.cost_low_usd, found.cost_usd),
+        "time": time_range(found),
+    }
+
+
+def time_range(found: Estimate) -> str:
+    """``20 s to 3 min`` by the models' last measured speeds, ``unknown`` where one was never measured.
+
+    Built-in readers are no models and aren't counted beside them.
+    """
+    found = Estimate(tuple(row for row in found.rows if not row.model.startswith("reader/")))
+    if not found.rows or found.seconds_low is None or found.seconds is None:
+        return "unknown"
+    low, high = duration(found.seconds_low), duration(found.seconds)
+    return low if low == high else f"{low} to {high}"
+
+
+def model_table(found: Sequence[Preflight]) -> pd.DataFrame:
+    """One row per model: window, price and key, each unknown where it is."""
+    return pd.DataFrame(
+        {
+            "model": p.model,
+            "window, tokens": p.window,
+            "price": _price_words(p),
+            "key": _key_words(p),
+        }
+        for p in found
+    )
+
+
+def _price_words(found: Preflight) -> str:
+    """The price as the catalogue says it, or whether there is one."""
+    provider, name, _ = split_name(found.model)
+    entry = catalogue.find(provider, name)
+    if entry is not None and entry.price:
+        return f"{entry.price} per million tokens"
+    return ("free" if provider in FREE else "known") if found.priced else "unknown"
+
+
+def _key_words(found: Preflight) -> str:
+    if not found.keys:
+        return "none needed"
+    optional = found.model.partition("/")[0] in live_keys.OPTIONAL
+    return live_keys.source(found.keys) or ("none, optional" if optional else "missing")
+
+
+def too_long(found: Estimate) -> list[str]:
+    """Which models can't take which lengths, one sentence each."""
+    return [f"{model}: {', '.join(map(format_length, lengths))}" for model, lengths in found.dropped.items()]
+
+
+def over_budget(found: Estimate, budget_usd: float | None) -> float:
+    """Dollars by which an estimate exceeds a budget; 0 where it doesn't or the price is unknown."""
+    if budget_usd is None or found.cost_usd is None:
+        return 0.0
+    return max(0.0, found.cost_usd - budget_usd)
+
+
+def unpriced(found: Estimate) -> list[str]:
+    """Models whose price is unknown."""
+    return list(dict.fromkeys(row.model for row in found.rows if row.cost_usd is None))
+
+
+def summary(found: Estimate) -> str:
+    """Calls, tokens, cost and time in one line."""
+    time = time_range(found)
+    parts = (
+        plural(found.calls, "call"),
+        f"at most {found.input_tokens:,} tokens in and {found.output_tokens:,} out",
+        f"cost {dollar_range(found.cost_low_usd, found.cost_usd)}",
+        "time unknown" if time == "unknown" else f"about {time}",
+    )
+    return " · ".join(parts)
+
+
+def show_estimate(found: Estimate, models: Sequence[Preflight]) -> None:
+    """The table per length, and what is known of each model that isn't a reader."""
+    alt = "Estimate per length and in total: calls, tokens, cost and time"
+    st.dataframe(estimate_table(found), hide_index=True, width=680, column_config=COUNTS, alt=alt)
+    asked = [p for p in models if not p.model.startswith("reader/")]
+    if asked:
+        alt = "The models to ask: context window, whether the price is known, where the key comes from"
+        st.dataframe(model_table(asked), hide_index=True, column_config=COUNTS, placeholder="unknown", alt=alt)
+    st.caption(
+        "Cost from replies as short as the reference answers to replies at the output limit; time by each model's last "
+        "measured speed, unknown where a model was never measured here."
+    )
+
+
+def without_budget(plan: Plan, found: Estimate) -> Plan:
+    """The plan without its budget, where prices are unknown and the box is ticked that says so; else the plan."""
+    unknown = unpriced(found)
+    if not unknown:
+        return plan
+    waived = st.checkbox("Run without a budget, because a price is unknown", key="e_no_budget")
+    if not waived:
+        tell("Where a price is unknown, a budget can't be kept. Tick the box to run without one.", unknown)
+    return replace(plan, budget_usd=None) if waived else plan
+
+
+def may_run(plan: Plan, found: Estimate) -> bool:
+    """Whether nothing speaks against a run; what does is said.
+
+    Args:
+        plan: what would be asked.
+        found: its estimate.
+    """
+    tell("Beyond a model's window with the output limit, and left out:", too_long(found))
+    over = over_budget(found, plan.budget_usd)
+    tell("The estimate exceeds the budget.", [f"It is {dollars(over)} too much."] if over else [], level="error")
+    tell("A key is missing.", live_keys.missing(plan.models), level="error")
+    tell("A model's package is missing.", live_models.not_installed(list(plan.models)), level="error")
+    tell("No length fits any model's window.", [] if found.calls else ["Nothing would be asked."], level="error")
+    unknown = unpriced(found) if plan.budget_usd is not None else []
+    return (
+        not (over or unknown or live_keys.missing(plan.models))
+        and bool(found.calls)
+        and not (live_models.not_installed(list(plan.models)))
+    )

@@ -1,0 +1,1 @@
+"""What the Results files page shows and asks."""
