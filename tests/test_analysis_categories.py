@@ -10,7 +10,7 @@ import pytest
 
 from michelangelo import analysis
 from michelangelo.results import load_results, sample_result_files
-from michelangelo.results.schema import REPEATED
+from michelangelo.results.table.schema import REPEATED
 
 SAMPLES = ("readers_idk.jsonl.gz", "readers_latent_list.jsonl.gz", "local_models.jsonl.gz", "published.csv")
 

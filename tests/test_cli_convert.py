@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-import michelangelo.results.converting as converting
-import michelangelo.results.tables as tables
+import michelangelo.results.intake.tables as tables
+import michelangelo.results.loading.converting as converting
 from michelangelo.cli import main
-from michelangelo.results import cells as cell_reading
 from michelangelo.results import load_results
+from michelangelo.results.intake import cells as cell_reading
 from tests.pages import lines, row
 
 

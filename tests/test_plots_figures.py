@@ -19,7 +19,7 @@ from michelangelo.plots.palette import CHANCE_DASHES, DASHES
 from michelangelo.plots.short_names import told_apart
 from michelangelo.report import write_report
 from michelangelo.results import load_results, sample_result_files, tidy
-from michelangelo.results.schema import clean_label, clean_model
+from michelangelo.results.table.schema import clean_label, clean_model
 
 
 def rows(model: str, task: str, means: dict[int, float | None], n: int = 10, **common: Any) -> list[dict[str, Any]]:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.results import Given, NeedsError, load_results, propose, read_bytes, read_file, save_results, tidy
-from michelangelo.results.look import look_at
-from michelangelo.results.mapping import LENGTH_COLUMNS, plain_name
-from michelangelo.results.values import parse_number, parse_tokens
+from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.mapping import LENGTH_COLUMNS, plain_name
+from michelangelo.results.table.values import parse_number, parse_tokens
 
 PLAIN = "llm,benchmark,ctx_len,acc,sample_id,output\na,mrcr,8k,1,1,x\na,mrcr,16k,0,2,y\nb,mrcr,8192,0.5,3,z\n"
 
@@ -225,7 +225,7 @@ def test_a_spreadsheet_of_ours_comes_back_and_holds_no_formula(tmp_path: Path) -
 
 
 def test_a_spreadsheet_that_unpacks_to_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import michelangelo.results.spreadsheets as spreadsheets
+    import michelangelo.results.intake.spreadsheets as spreadsheets
 
     path = tmp_path / "a.xlsx"
     save_results(tidy([{"model": "m", "task": "t", "target_tokens": 8, "score": 1, "status": "ok"}]).frame, path)

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-import michelangelo.results.archives as archives
-import michelangelo.results.files as files
+import michelangelo.results.intake.archives as archives
+import michelangelo.results.intake.files as files
 from michelangelo.errors import DataError, MichelangeloError, UserError
 from michelangelo.results import load_results, read_bytes, read_file, read_files, read_uploads
 from tests.pages import lines, row

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from michelangelo import analysis
 from michelangelo.errors import UserError
-from michelangelo.results import load_results, read_file, save_results, stacking, tidy
-from michelangelo.results.schema import DETAILS, REPEATED
+from michelangelo.results import load_results, read_file, save_results, tidy
+from michelangelo.results.table import stacking
+from michelangelo.results.table.schema import DETAILS, REPEATED
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, object]]:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import michelangelo.results.files as files
+import michelangelo.results.intake.files as files
 from michelangelo.analysis import curves
 from michelangelo.errors import DataError, UserError
 from michelangelo.results import (
@@ -344,7 +344,7 @@ def test_a_format_is_found_by_being_there(monkeypatch: pytest.MonkeyPatch, tmp_p
 
     (tmp_path / "toyformat.py").write_text(
         "import pandas as pd\n"
-        "from michelangelo.results.tables import Table\n"
+        "from michelangelo.results.intake.tables import Table\n"
         "TITLE = 'toy scores'\n"
         "def sniff(look):\n    return look.head.startswith(b'TOY ')\n"
         "def read(look):\n"

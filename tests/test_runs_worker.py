@@ -21,7 +21,7 @@ from michelangelo.errors import ProviderError, UserError
 from michelangelo.lsq import Task
 from michelangelo.lsq.generation import generate
 from michelangelo.models import Completion, Request
-from michelangelo.results.schema import FIELDS
+from michelangelo.results.table.schema import FIELDS
 from michelangelo.runs import haystacks, worker
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY

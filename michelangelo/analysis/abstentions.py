@@ -16,7 +16,7 @@ import pandas as pd
 
 from michelangelo.analysis.degradation import SERIES
 from michelangelo.errors import UserError
-from michelangelo.results.schema import MEASURED
+from michelangelo.results.table.schema import MEASURED
 
 LETTERS = ("A", "B", "C", "D")
 VIEWS = ("absent", "present")

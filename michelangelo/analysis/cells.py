@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.columns import missing, plain
-from michelangelo.results.schema import FIELDS
+from michelangelo.results.table.columns import missing, plain
+from michelangelo.results.table.schema import FIELDS
 
 NEEDED = ("model", "task", "target_tokens", "score", "status")
 """Columns without which there are no curves."""

@@ -14,7 +14,7 @@ import pandas as pd
 from michelangelo.analysis.cells import distinct
 from michelangelo.errors import UserError
 from michelangelo.lsq import Chance, Task, tasks
-from michelangelo.results.columns import plain
+from michelangelo.results.table.columns import plain
 
 Rates = dict[str, list[tuple[str, float]]]
 """Labels and rates (0 to 1) of random readers by task or ``task · variant``, as ``plots.curves`` takes them."""

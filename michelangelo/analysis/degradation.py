@@ -16,7 +16,7 @@ import pandas as pd
 from michelangelo.analysis.cells import Floats, Instances, Ints, cells_of, gather, needed, ratio, scores_of
 from michelangelo.analysis.intervals import MIN_BOOTSTRAP, MIN_INSTANCES, graded, shaped, wilson
 from michelangelo.analysis.origin import provenance
-from michelangelo.results.columns import TEXT
+from michelangelo.results.table.columns import TEXT
 
 SERIES = ("task", "variant", "family", "model")
 """What tells curves apart unless said otherwise."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from michelangelo.results.columns import plain
-from michelangelo.results.unfinished import NOT_ASKED
+from michelangelo.results.loading.unfinished import NOT_ASKED
+from michelangelo.results.table.columns import plain
 
 UNPARSED_LIMIT = 0.02
 """Above this share of replies without a recognised answer a warning is given."""

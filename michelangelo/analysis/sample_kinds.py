@@ -16,7 +16,7 @@ from michelangelo.errors import MichelangeloError
 from michelangelo.lsq import Instance, tasks
 from michelangelo.lsq.generation import generate
 from michelangelo.lsq.task import Reading, Task
-from michelangelo.results.schema import MEASURED
+from michelangelo.results.table.schema import MEASURED
 from michelangelo.scoring.thinking import split_thinking
 from michelangelo.tasks.idk.matching import folded
 from michelangelo.tasks.idk.question import IDK

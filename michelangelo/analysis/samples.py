@@ -15,7 +15,7 @@ import pandas as pd
 from michelangelo.analysis.sample_kinds import kind_words
 from michelangelo.lsq import tasks
 from michelangelo.lsq.wording import dollars, plural, seconds
-from michelangelo.results.schema import MEASURED
+from michelangelo.results.table.schema import MEASURED
 from michelangelo.runs.cache import is_cached
 from michelangelo.scoring.thinking import split_thinking
 

@@ -14,7 +14,7 @@ from michelangelo.analysis.joint_curves import Joint, joint, series_columns_of, 
 from michelangelo.analysis.paired import verdict
 from michelangelo.analysis.trends import slope_differences
 from michelangelo.errors import UserError
-from michelangelo.results.columns import TEXT
+from michelangelo.results.table.columns import TEXT
 
 
 def tag_names(frame: pd.DataFrame) -> list[str]:

@@ -11,7 +11,7 @@ from michelangelo.cli.options import AsJson
 from michelangelo.cli.output import echo, one_line, print_json, progress_bar
 
 if TYPE_CHECKING:
-    from michelangelo.results.audit import Audit
+    from michelangelo.results.audit.auditing import Audit
 
 
 def audit(
@@ -24,8 +24,8 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Solve every row of an MRCR dataset and list those that are wrong, ambiguous or unusable; exit 1 if any is."""
-    from michelangelo.results.audit import audit_file, write_sound
-    from michelangelo.results.audit_files import check_out
+    from michelangelo.results.audit.auditing import audit_file, write_sound
+    from michelangelo.results.audit.files import check_out
 
     if out is not None:
         check_out(dataset, out)

@@ -44,7 +44,7 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Turn result files of other tools into result rows. Formats are recognised by content; scales are the format's."""
-    from michelangelo.results.converting import convert as convert_files
+    from michelangelo.results.loading.converting import convert as convert_files
 
     given = _given(model, task, tokens, scale, columns, tasks, level)
     with progress_bar("rows") as show:

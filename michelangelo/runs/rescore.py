@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, replacing
 from michelangelo.lsq.registry import tasks
-from michelangelo.results.mrcr_scores import grader_scores, key_of
+from michelangelo.results.formats._mrcr import grader_scores, key_of
 from michelangelo.runs.rows import score_fields
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED

@@ -11,9 +11,9 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.results.formats import formats
-from michelangelo.results.look import look_at
-from michelangelo.results.tables import Table
-from michelangelo.results.tidying import tidy
+from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.tidying import tidy
 
 OURS = (
     *("aisbench", "babilong", "context_arena", "deepmind_mrcr", "hash_hop", "niah"),

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from michelangelo.results.formats import formats
-from michelangelo.results.look import look_at
-from michelangelo.results.tidying import tidy
+from michelangelo.results.intake.look import look_at
+from michelangelo.results.table.tidying import tidy
 from tests.formats import test_evalscope as evalscope
 from tests.formats import test_helmet as helmet
 from tests.formats import test_inspect as inspect_

@@ -14,9 +14,9 @@ import pytest
 import zstandard
 
 from michelangelo.errors import DataError
-from michelangelo.results import zip_members
 from michelangelo.results.formats import formats
-from michelangelo.results.look import look_at
+from michelangelo.results.intake import zip_members
+from michelangelo.results.intake.look import look_at
 from tests.formats.files import NAN, frame_of, means, put, read
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from michelangelo.results.formats._mrcr import key_of, rescore_mrcr
 from michelangelo.results.formats.deepmind_mrcr import numbers_in
-from michelangelo.results.mrcr_scores import key_of, rescore_mrcr
-from michelangelo.results.naming import NO_MODEL, upper_bound
-from michelangelo.results.tidying import tidy
+from michelangelo.results.intake.naming import NO_MODEL, upper_bound
+from michelangelo.results.table.tidying import tidy
 from tests.formats.files import KEY, PIECE, fits, imported
 
 

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from michelangelo.errors import DataError, MichelangeloError
-from michelangelo.results.files import CutOff, head_of
-from michelangelo.results.given import Given
-from michelangelo.results.look import Look, look_at
-from michelangelo.results.schema import Details
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.files import CutOff, head_of
+from michelangelo.results.intake.given import Given
+from michelangelo.results.intake.look import Look, look_at
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.schema import Details
 
 _UNREADABLE = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RecursionError, OSError),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from michelangelo.results.foreign import Cells, Rows, length_of, number
-from michelangelo.results.look import Look
-from michelangelo.results.naming import folder_after, parts_of, run_id_of
-from michelangelo.results.records import number_or_none, records_of
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.foreign import Cells, Rows, length_of, number
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of
+from michelangelo.results.intake.records import number_or_none, records_of
+from michelangelo.results.intake.tables import Table
 
 PERCENT = "percent, divided by 100"
 HEADER = ("dataset", "version", "metric", "mode")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     LIMIT_HIT,
     Cells,
     length_of,

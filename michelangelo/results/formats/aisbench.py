@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.formats._compass import (
+    TOTAL,
+    cells_of,
+    dataset_of,
+    headline_rows,
+    read_summary,
+    summary_cells,
+)
+from michelangelo.results.formats._mrcr import USUAL_KEY, grader_scores
+from michelangelo.results.intake.foreign import (
     Cells,
     Rows,
     json_lines,
@@ -17,19 +26,10 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.formats._compass import (
-    TOTAL,
-    cells_of,
-    dataset_of,
-    headline_rows,
-    read_summary,
-    summary_cells,
-)
-from michelangelo.results.look import Look
-from michelangelo.results.mrcr_scores import USUAL_KEY, grader_scores
-from michelangelo.results.naming import EMPTY, folder_after, run_id_of, sibling, stem_of
-from michelangelo.results.records import is_blank
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import EMPTY, folder_after, run_id_of, sibling, stem_of
+from michelangelo.results.intake.records import is_blank
+from michelangelo.results.intake.tables import Table
 
 TITLE = "AISBench"
 

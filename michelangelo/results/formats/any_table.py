@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.cells import parts, separator_of
-from michelangelo.results.given import Given, NeedsError
-from michelangelo.results.look import Look
-from michelangelo.results.mapping import LENGTH_COLUMNS, Proposal, described, propose_for, sample_of
-from michelangelo.results.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
-from michelangelo.results.tables import Table
-from michelangelo.results.values import is_missing, lengths_of, numbers_of, parse_tokens
+from michelangelo.results.intake.cells import parts, separator_of
+from michelangelo.results.intake.given import Given, NeedsError
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.mapping import LENGTH_COLUMNS, Proposal, described, propose_for, sample_of
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
+from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens
 
 TITLE = "a table with columns of its own"
 WEAK = 2

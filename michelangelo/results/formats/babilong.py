@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from michelangelo.results.foreign import Rows, length_of
-from michelangelo.results.look import Look
-from michelangelo.results.naming import EMPTY, ZERO_LENGTH, parts_of, stem_of
-from michelangelo.results.records import Record, is_blank, records_of
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.foreign import Rows, length_of
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import EMPTY, ZERO_LENGTH, parts_of, stem_of
+from michelangelo.results.intake.records import Record, is_blank, records_of
+from michelangelo.results.intake.tables import Table
 
 TITLE = "BABILong"
 

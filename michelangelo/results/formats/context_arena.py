@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from michelangelo.results.foreign import Rows, length_of
-from michelangelo.results.look import Look
-from michelangelo.results.naming import stem_of
-from michelangelo.results.records import number_or_none, records_of
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.foreign import Rows, length_of
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import stem_of
+from michelangelo.results.intake.records import number_or_none, records_of
+from michelangelo.results.intake.tables import Table
 
 TITLE = "models by length (Context Arena)"
 WEAK = True

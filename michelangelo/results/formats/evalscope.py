@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     UNSCORED,
     Cells,
     Rows,
@@ -20,9 +20,9 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.look import Look
-from michelangelo.results.naming import folder_after, parts_of, run_id_of, sibling, stem_of
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of, sibling, stem_of
+from michelangelo.results.intake.tables import Table
 
 TITLE = "evalscope output"
 SCALE = "scores stand on 0 to 1; where a report gives a metric another range, they are mapped from it"

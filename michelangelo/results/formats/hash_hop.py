@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-from michelangelo.results.foreign import Rows
-from michelangelo.results.look import Look
-from michelangelo.results.naming import EMPTY, ESTIMATED, NO_MODEL
-from michelangelo.results.records import Record, is_blank, number_or_none, records_of, text_or_none
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.foreign import Rows
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import EMPTY, ESTIMATED, NO_MODEL
+from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
+from michelangelo.results.intake.tables import Table
 
 TITLE = "HashHop"
 CHARACTERS_PER_TOKEN = 3

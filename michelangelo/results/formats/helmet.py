@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     UNSCORED,
     Cells,
     Rows,
@@ -20,8 +20,8 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
 
 TITLE = "HELMET results"
 SCALE = (

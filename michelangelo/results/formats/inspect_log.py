@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import DataError
-from michelangelo.results.foreign import (
+from michelangelo.results.formats._inspect_sample import Variant, cells_of, scores_of
+from michelangelo.results.intake.foreign import (
     LIMIT_HIT,
     UNSCORED,
     Cells,
@@ -24,10 +25,9 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.formats._inspect_sample import Variant, cells_of, scores_of
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
-from michelangelo.results.zip_members import Members, TooBig, members_of
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.zip_members import Members, TooBig, members_of
 
 TITLE = "Inspect log"
 SCALE = (

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     Cells,
     Rows,
     json_of,
@@ -21,8 +21,8 @@ from michelangelo.results.foreign import (
     when,
     whole,
 )
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
 
 TITLE = "lm-evaluation-harness results"
 SCALE = "shares such as accuracy, exact match and RULER's recall stay as they are; BLEU and chrF are divided by 100"

@@ -9,7 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from michelangelo.errors import DataError
-from michelangelo.results.foreign import (
+from michelangelo.results.formats.lm_eval_results import (
+    MISSING,
+    SCALE,
+    divisor_of,
+    folder_model,
+    is_length,
+    model_of,
+    run_of,
+    say_off,
+    scored,
+    variant_of,
+)
+from michelangelo.results.intake.foreign import (
     UNSCORED,
     Cells,
     Rows,
@@ -23,20 +35,8 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.formats.lm_eval_results import (
-    MISSING,
-    SCALE,
-    divisor_of,
-    folder_model,
-    is_length,
-    model_of,
-    run_of,
-    say_off,
-    scored,
-    variant_of,
-)
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
 
 TITLE = "lm-evaluation-harness samples"
 _NAME = re.compile(r"samples_(.+)_[^_]+\.jsonl?")

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pandas as pd
 
-from michelangelo.results.cells import decimal_points, parts, separator_of
-from michelangelo.results.look import Look
-from michelangelo.results.schema import ALL, REPEATED, Details, left_out
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.cells import decimal_points, parts, separator_of
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.schema import ALL, REPEATED, Details, left_out
 
 TITLE = "Michelangelo result rows"
 NEEDED = {"model", "task", "target_tokens"}

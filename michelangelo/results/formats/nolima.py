@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     LIMIT_HIT,
     UNSCORED,
     Cells,
@@ -16,8 +16,8 @@ from michelangelo.results.foreign import (
     text,
     whole,
 )
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
 
 TITLE = "NoLiMa results"
 SCALE = "each sample is 1 or 0, as the file has it"

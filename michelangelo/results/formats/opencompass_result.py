@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from michelangelo.results.foreign import Rows, json_of, mapping, status_of_error, text
 from michelangelo.results.formats._compass import cells_of, headline_rows
 from michelangelo.results.formats.opencompass import items_of, predictions_of, sample_rows
-from michelangelo.results.look import Look
-from michelangelo.results.naming import folder_after, parts_of, run_id_of, sibling, stem_of
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.foreign import Rows, json_of, mapping, status_of_error, text
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of, sibling, stem_of
+from michelangelo.results.intake.tables import Table
 
 TITLE = "OpenCompass result"
 WEAK = True

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from michelangelo.results.files import header_of
-from michelangelo.results.look import Look
-from michelangelo.results.schema import PROVENANCE
-from michelangelo.results.tables import Table, read_text_table
+from michelangelo.results.intake.files import header_of
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table, read_text_table
+from michelangelo.results.table.schema import PROVENANCE
 
 TITLE = "published scores"
 NEEDED = {"benchmark", "variant", "model", "context_tokens", "score", "source_title", "source_url"}

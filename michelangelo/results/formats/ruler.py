@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import open_bytes
-from michelangelo.results.foreign import Rows
-from michelangelo.results.look import Look
-from michelangelo.results.naming import EMPTY, NO_MODEL, parts_of, stem_of
-from michelangelo.results.records import Record, is_blank, number_or_none, records_of, text_or_none
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.files import open_bytes
+from michelangelo.results.intake.foreign import Rows
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import EMPTY, NO_MODEL, parts_of, stem_of
+from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
+from michelangelo.results.intake.tables import Table
 
 TITLE = "RULER"
 VARIANT = "ruler"

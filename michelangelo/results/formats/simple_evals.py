@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from michelangelo.results.foreign import (
+from michelangelo.results.intake.foreign import (
     Cells,
     Rows,
     folder_of,
@@ -21,8 +21,8 @@ from michelangelo.results.foreign import (
     sequence,
     text,
 )
-from michelangelo.results.look import Look
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import Table
 
 TITLE = "simple-evals results"
 SCALE = "the headline score stands on 0 to 1"

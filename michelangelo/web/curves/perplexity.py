@@ -10,8 +10,8 @@ import streamlit as st
 from michelangelo import plots
 from michelangelo.analysis.perplexity import perplexity, perplexity_beside_scores, perplexity_relation
 from michelangelo.errors import MichelangeloError, UserError
-from michelangelo.results.perplexity import load_perplexity
-from michelangelo.results.sample import sample_perplexity_files
+from michelangelo.results.intake.sample import sample_perplexity_files
+from michelangelo.results.table.perplexity import load_perplexity
 from michelangelo.web.curves.data import Shown
 from michelangelo.web.curves.show import show
 from michelangelo.web.shared import sources

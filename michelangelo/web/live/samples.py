@@ -13,7 +13,7 @@ import streamlit as st
 from michelangelo.analysis import samples
 from michelangelo.analysis.sample_kinds import kinds_of, remark
 from michelangelo.errors import UserError
-from michelangelo.results.schema import MEASURED
+from michelangelo.results.table.schema import MEASURED
 from michelangelo.runs.words import status_words
 from michelangelo.web.shared.links import instance_query
 from michelangelo.web.shared.page_links import page_link

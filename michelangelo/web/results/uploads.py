@@ -14,7 +14,7 @@ import streamlit as st
 
 from michelangelo.errors import MichelangeloError
 from michelangelo.results import Given, NeedsError, NoRowError, Problem, read_uploads
-from michelangelo.results.tidying import PERCENTAGE
+from michelangelo.results.table.tidying import PERCENTAGE
 from michelangelo.web.shared import sources
 
 _OUTCOMES, _GIVEN = "f_outcomes", "f_given"

@@ -16,9 +16,9 @@ import streamlit as st
 from michelangelo.analysis.curve_choice import SAMPLE
 from michelangelo.errors import DataError, MichelangeloError, UserError
 from michelangelo.results import Loaded, joined, read_file, sample_result_files
-from michelangelo.results.repetition import repetitions
-from michelangelo.results.schema import clean_label
-from michelangelo.results.stacking import with_categories
+from michelangelo.results.table.repetition import repetitions
+from michelangelo.results.table.schema import clean_label
+from michelangelo.results.table.stacking import with_categories
 from michelangelo.runs.recent import recent_runs
 
 USED = "sets"

@@ -14,8 +14,8 @@ from typing import IO, Any, Protocol
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.columns import missing, plain
-from michelangelo.results.schema import ALL, FIELDS, KEPT, PROVENANCE, Kind
+from michelangelo.results.table.columns import missing, plain
+from michelangelo.results.table.schema import ALL, FIELDS, KEPT, PROVENANCE, Kind
 
 VERSIONS = ("task_version", "scorer_version")
 

@@ -11,15 +11,15 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.errors import DataError, UserError
-from michelangelo.results.gathering import Batch, gather
-from michelangelo.results.given import Given
-from michelangelo.results.intake import Intake
-from michelangelo.results.loading import digest_of, nothing_usable, owed_frame, unfinished
-from michelangelo.results.repetition import Keys, Repetitions, find_repetitions, joined, keys_of
-from michelangelo.results.report import Facts, Report, report_of
-from michelangelo.results.saving import check_ending, columns_of, saving
-from michelangelo.results.schema import EXTRA, Kind
-from michelangelo.results.unfinished import Owing
+from michelangelo.results.intake.gathering import Batch, gather
+from michelangelo.results.intake.given import Given
+from michelangelo.results.loading.frames import digest_of, nothing_usable, owed_frame, unfinished
+from michelangelo.results.loading.reading import Intake
+from michelangelo.results.loading.report import Facts, Report, report_of
+from michelangelo.results.loading.unfinished import Owing
+from michelangelo.results.table.repetition import Keys, Repetitions, find_repetitions, joined, keys_of
+from michelangelo.results.table.saving import check_ending, columns_of, saving
+from michelangelo.results.table.schema import EXTRA, Kind
 
 KEPT_ROWS = 50_000
 """Up to how many rows are remembered from the first reading, so that small files are read once."""

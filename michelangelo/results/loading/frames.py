@@ -14,16 +14,16 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError, MichelangeloError, UserError
-from michelangelo.results.files import sha256_of
-from michelangelo.results.gathering import Batch, gather, is_archive, lone
-from michelangelo.results.given import Given, NeedsError
-from michelangelo.results.intake import Intake
-from michelangelo.results.repetition import Notes, repetitions
-from michelangelo.results.report import Facts, Loaded, Report, report_of
-from michelangelo.results.schema import Details, Problem
-from michelangelo.results.stacking import Stack, filtered, stacked
-from michelangelo.results.tidying import tidy
-from michelangelo.results.unfinished import Owing
+from michelangelo.results.intake.files import sha256_of
+from michelangelo.results.intake.gathering import Batch, gather, is_archive, lone
+from michelangelo.results.intake.given import Given, NeedsError
+from michelangelo.results.loading.reading import Intake
+from michelangelo.results.loading.report import Facts, Loaded, Report, report_of
+from michelangelo.results.loading.unfinished import Owing
+from michelangelo.results.table.repetition import Notes, repetitions
+from michelangelo.results.table.schema import Details, Problem
+from michelangelo.results.table.stacking import Stack, filtered, stacked
+from michelangelo.results.table.tidying import tidy
 
 __all__ = ["Loaded", "Report", "combine", "load_results", "read_bytes", "read_file", "read_files", "read_uploads"]
 

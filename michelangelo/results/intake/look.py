@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TextIO
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import PARQUET, CutOff, head_of, is_packed, open_text
+from michelangelo.results.intake.files import PARQUET, CutOff, head_of, is_packed, open_text
 
 Kind = Literal["object", "array", "lines", "table", "parquet", "xlsx", "zip", "text"]
 
@@ -108,7 +108,7 @@ def _look_at_zip(path: Path, name: str, head: bytes) -> Look:
     except (zipfile.BadZipFile, OSError):
         raise DataError(f"{name} starts like a zip but is cut off or damaged") from None
     if SPREADSHEET in members:
-        from michelangelo.results.spreadsheets import header
+        from michelangelo.results.intake.spreadsheets import header
 
         return Look(path, name, "xlsx", head, columns=header(path, name), members=members)
     return Look(path, name, "zip", head, members=members)

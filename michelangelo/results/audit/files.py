@@ -13,8 +13,8 @@ from typing import IO, Any
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, read_rows, replacing
-from michelangelo.results.files import CutOff, encoding_of, header_of, open_bytes, raw_head
-from michelangelo.results.look import Look, look_at
+from michelangelo.results.intake.files import CutOff, encoding_of, header_of, open_bytes, raw_head
+from michelangelo.results.intake.look import Look, look_at
 
 _LINES = (".jsonl", ".jsonl.gz")
 KINDS = {"parquet": (".parquet",), "table": (".csv", ".csv.gz"), "lines": _LINES, "object": _LINES}

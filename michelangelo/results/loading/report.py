@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import pandas as pd
 
-from michelangelo.results.given import Given, NeedsError
-from michelangelo.results.intake import FileFound, Intake
-from michelangelo.results.repetition import Repetitions
-from michelangelo.results.schema import Problem
+from michelangelo.results.intake.given import Given, NeedsError
+from michelangelo.results.loading.reading import FileFound, Intake
+from michelangelo.results.table.repetition import Repetitions
+from michelangelo.results.table.schema import Problem
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import MAX_BYTES, CutOff, encoding_of, open_bytes, open_text, raw_head
-from michelangelo.results.look import SEPARATORS, Look
-from michelangelo.results.schema import Problem
-from michelangelo.results.spreadsheets import read_spreadsheet
-from michelangelo.results.tables import PART_ROWS, Table, text_table_parts
+from michelangelo.results.intake.files import MAX_BYTES, CutOff, encoding_of, open_bytes, open_text, raw_head
+from michelangelo.results.intake.look import SEPARATORS, Look
+from michelangelo.results.intake.spreadsheets import read_spreadsheet
+from michelangelo.results.intake.tables import PART_ROWS, Table, text_table_parts
+from michelangelo.results.table.schema import Problem
 
 PART_BYTES = 4 * 1024**2
 """About how much of a file of JSON lines makes one part."""

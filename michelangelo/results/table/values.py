@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from michelangelo.results.columns import NONE_WORDS
+from michelangelo.results.table.columns import NONE_WORDS
 
 MISSING_WORDS = NONE_WORDS | {"-", "--", "–", "—", "?", "nan%", "not run", "n.a.", "tbd"}
 """What stands for no value in tables of other people."""

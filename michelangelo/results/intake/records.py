@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import MAX_BYTES, CutOff, encoding_of, header_of, open_bytes, raw_head
-from michelangelo.results.foreign import Rows, json_lines
-from michelangelo.results.look import Look
+from michelangelo.results.intake.files import MAX_BYTES, CutOff, encoding_of, header_of, open_bytes, raw_head
+from michelangelo.results.intake.foreign import Rows, json_lines
+from michelangelo.results.intake.look import Look
 
 Record = Mapping[str, Any]
 

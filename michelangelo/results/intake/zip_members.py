@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import MAX_BYTES, MAX_RATIO, RATIO_FROM
+from michelangelo.results.intake.files import MAX_BYTES, MAX_RATIO, RATIO_FROM
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from michelangelo.errors import DataError, UserError
-from michelangelo.results.archives import Contents, Member, is_one_file, is_zip, unpack, walk
+from michelangelo.results.intake.archives import Contents, Member, is_one_file, is_zip, unpack, walk
 
 ROWS = "results.jsonl"
 """The row file of a run folder."""

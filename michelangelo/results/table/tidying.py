@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.results.columns import CONVERT, TEXT, missing, plain
-from michelangelo.results.repetition import Notes, repetitions
-from michelangelo.results.schema import (
+from michelangelo.results.table.columns import CONVERT, TEXT, missing, plain
+from michelangelo.results.table.repetition import Notes, repetitions
+from michelangelo.results.table.schema import (
     ALL,
     EXTRA,
     FIELDS,

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from michelangelo.errors import DataError
-from michelangelo.results import files
-from michelangelo.results.look import SPREADSHEET, ZIP
+from michelangelo.results.intake import files
+from michelangelo.results.intake.look import SPREADSHEET, ZIP
 
 MAX_MEMBERS = 20_000
 """Most files an archive or a folder may have."""
@@ -140,7 +140,7 @@ def _keep(member: Member, name: str, into: Path, budget: _Budget, contents: Cont
 def is_one_file(path: Path) -> bool:
     """Whether a zip is a file of some format, as spreadsheets and some logs are, not an archive of files."""
     from michelangelo.results.formats import format_of
-    from michelangelo.results.look import look_at
+    from michelangelo.results.intake.look import look_at
 
     try:
         with zipfile.ZipFile(path) as archive:

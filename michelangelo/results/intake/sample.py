@@ -21,7 +21,7 @@ def sample_folder() -> Path:
     Raises:
         UserError: where they are missing.
     """
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parents[2]
     for folder in (package / "_app" / "sample_results", package.parent / "sample_results"):
         if folder.is_dir():
             return folder
@@ -39,7 +39,7 @@ def sample_result_files() -> list[Path]:
 
 
 def sample_perplexity_files() -> list[Path]:
-    """The sample files of perplexity rows, by name; see ``results.perplexity``.
+    """The sample files of perplexity rows, by name; see ``table.perplexity``.
 
     Raises:
         UserError: where the sample results are missing.

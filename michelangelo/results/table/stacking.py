@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.results.columns import TEXT, as_categories, missing, one_below_the_other
-from michelangelo.results.schema import ALL, EXTRA, FIELDS, REPEATED
+from michelangelo.results.table.columns import TEXT, as_categories, missing, one_below_the_other
+from michelangelo.results.table.schema import ALL, EXTRA, FIELDS, REPEATED
 
 _AT_ONCE = 100_000
 _ROOM = 4_194_304  # large enough for the system to hand out pages only when they are written to

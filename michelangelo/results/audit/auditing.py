@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from michelangelo.errors import DataError, UserError
-from michelangelo.results.audit_checks import Fault, examine
-from michelangelo.results.audit_files import KINDS, dataset_rows, write_rows
-from michelangelo.results.audit_rows import READERS, Bin, Source, bin_of
+from michelangelo.results.audit.checks import Fault, examine
+from michelangelo.results.audit.files import KINDS, dataset_rows, write_rows
+from michelangelo.results.audit.rows import READERS, Bin, Source, bin_of
 from michelangelo.results.formats import deepmind_mrcr, openai_mrcr
-from michelangelo.results.look import Look, look_at
+from michelangelo.results.intake.look import Look, look_at
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from michelangelo.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from michelangelo.results.mapping import Proposal
+    from michelangelo.results.intake.mapping import Proposal
 
 Level = Literal["samples", "averages"]
 

@@ -11,17 +11,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.archives import Member
-from michelangelo.results.columns import plain
-from michelangelo.results.files import content_of
 from michelangelo.results.formats import UnknownFormatError, formats, read_as, recognise, title_of, weakness
-from michelangelo.results.gathering import Batch
-from michelangelo.results.given import Given, NeedsError, fill
-from michelangelo.results.naming import NO_MODEL
-from michelangelo.results.repetition import Notes
-from michelangelo.results.schema import Details, Problem, left_out
-from michelangelo.results.tables import Table
-from michelangelo.results.tidying import KEPT_PROBLEMS, tidy
+from michelangelo.results.intake.archives import Member
+from michelangelo.results.intake.files import content_of
+from michelangelo.results.intake.gathering import Batch
+from michelangelo.results.intake.given import Given, NeedsError, fill
+from michelangelo.results.intake.naming import NO_MODEL
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.columns import plain
+from michelangelo.results.table.repetition import Notes
+from michelangelo.results.table.schema import Details, Problem, left_out
+from michelangelo.results.table.tidying import KEPT_PROBLEMS, tidy
 
 _POOL_ROWS = 20_000
 _LARGE = 2_000

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.cells import parts
-from michelangelo.results.given import Given, Level
-from michelangelo.results.look import Look
-from michelangelo.results.values import is_missing, lengths_of, numbers_of, parse_tokens, says_percent
+from michelangelo.results.intake.cells import parts
+from michelangelo.results.intake.given import Given, Level
+from michelangelo.results.intake.look import Look
+from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens, says_percent
 
 SAMPLE_ROWS = 1000
 """How many rows decide what columns stand for."""

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.results.columns import plain
-from michelangelo.results.schema import MEASURED
+from michelangelo.results.table.columns import plain
+from michelangelo.results.table.schema import MEASURED
 
 
 class Notes:

@@ -16,10 +16,10 @@ import pandas as pd
 
 from michelangelo.errors import DataError
 from michelangelo.models.failures import failure
-from michelangelo.results.files import CutOff, open_text
-from michelangelo.results.look import MAX_LINE, Look
-from michelangelo.results.schema import Problem
-from michelangelo.results.tables import Table
+from michelangelo.results.intake.files import CutOff, open_text
+from michelangelo.results.intake.look import MAX_LINE, Look
+from michelangelo.results.intake.tables import Table
+from michelangelo.results.table.schema import Problem
 
 LISTED = 1000
 """How many unreadable rows are listed one by one."""

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.files import CutOff, encoding_of, open_bytes, raw_head
-from michelangelo.results.schema import Problem
+from michelangelo.results.intake.files import CutOff, encoding_of, open_bytes, raw_head
+from michelangelo.results.table.schema import Problem
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Datasets of questions solved row by row, to find those whose record is wrong."""

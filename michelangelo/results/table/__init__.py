@@ -1,0 +1,1 @@
+"""What a result row is, and frames of them: checked, joined, saved."""
