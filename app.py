@@ -4,11 +4,15 @@ from pathlib import Path
 
 import streamlit as st
 
+from michelangelo.lsq.registry import TASKS
+from michelangelo.models.registry import PROVIDERS
+from michelangelo.web.shared.notes import tell
+
 PAGES = Path(__file__).resolve().parent / "pages"
 
 st.set_page_config(page_title="Michelangelo", page_icon="🗿", layout="wide")
 
-st.navigation(
+current = st.navigation(
     {
         "Explore": [
             st.Page(
@@ -63,4 +67,6 @@ st.navigation(
         ],
     },
     position="sidebar",
-).run()
+)
+tell("Some plugins can't be used. Everything else can.", [*TASKS.problems(), *PROVIDERS.problems()])
+current.run()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from michelangelo.cli import main
+from michelangelo.lsq.registry import TASKS
 
 GENERATE = ["generate", "latent_list", "--tokens", "2k"]
 BAD = {
@@ -142,7 +143,7 @@ def test_a_fault_of_ours_is_one_line_too_and_can_be_traced(
     def broken() -> None:
         raise KeyError("odd")
 
-    monkeypatch.setattr("michelangelo.lsq.tasks", broken)
+    monkeypatch.setattr(TASKS, "all", broken)
     assert main(["tasks"]) == 2
     assert capsys.readouterr().err == (
         "error: KeyError: 'odd' (not expected; MICHELANGELO_DEBUG=1 shows where it comes from)\n"
@@ -174,6 +175,7 @@ socket.socket.connect = refuse
 socket.getaddrinfo = refuse
 import michelangelo
 from michelangelo.cli import main
+from michelangelo.lsq.registry import TASKS
 code = main(sys.argv[1:])
 slow = {"pandas", "plotly", "scipy", "streamlit", "pyarrow", "bm25s", "openai", "anthropic"} & set(sys.modules)
 sys.exit(f"imported {slow}" if slow else code)

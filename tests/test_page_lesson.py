@@ -264,7 +264,7 @@ def test_the_x_ray_is_measured_on_demand_and_can_be_stopped(monkeypatch: pytest.
 
     with toy_task() as toy:
         kept = {"toy": toy, "latent_list": get_task("latent_list")}
-        monkeypatch.setattr(registry, "_tasks", kept)
+        monkeypatch.setattr(registry.TASKS, "_found", kept)
         query = {"r_xray_tokens": ["2K"], "r_xray_n": ["5"]}
         at = page("retrieval_vs_synthesis", query=query, r_seed=Stream("x").below(10**6))
         assert not at.get("plotly_chart")

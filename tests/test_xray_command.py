@@ -34,7 +34,7 @@ def test_all_tasks_in_one_table(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
 
     with toy_task() as toy:
         mrcr = registry.get_task("mrcr")
-        monkeypatch.setattr(registry, "_tasks", {"toy": toy, "mrcr": mrcr})
+        monkeypatch.setattr(registry.TASKS, "_found", {"toy": toy, "mrcr": mrcr})
         assert main(["xray", "--all", "--tokens", "200", "--instances", "2", "--json"]) == 0
         rows = {row["title"]: row for row in json.loads(capsys.readouterr().out)}
         assert main(["xray", "--all", "--tokens", "200", "--instances", "2"]) == 0

@@ -19,7 +19,7 @@ from michelangelo.cli.options import (
     read_settings,
     whole_number,
 )
-from michelangelo.cli.output import echo, one_line, print_json, table, tracked
+from michelangelo.cli.output import echo, note, one_line, print_json, table, tracked
 from michelangelo.errors import UserError
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 
@@ -31,9 +31,10 @@ TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task's name; se
 
 def tasks(as_json: AsJson = False) -> None:
     """List the tasks and their parameters, with types, defaults and ranges."""
-    from michelangelo.lsq import tasks as registered
+    from michelangelo.lsq.registry import TASKS
 
-    found = [_described(task) for task in registered().values()]
+    note(*TASKS.problems())
+    found = [_described(task) for task in TASKS.all().values()]
     if as_json:
         print_json(found)
         return

@@ -42,10 +42,13 @@ def models(
 ) -> None:
     """List providers, whether their keys are found, and their models' context windows and prices; asks nobody."""
     from michelangelo.models.overview import overview
-    from michelangelo.models.registry import require_provider
+    from michelangelo.models.registry import PROVIDERS
 
-    wanted = None if provider is None else require_provider(provider)
-    found = [info for info in overview() if wanted in (None, info.name)]
+    if provider is None:
+        note(*PROVIDERS.problems())
+    else:
+        PROVIDERS.get(provider)
+    found = [info for info in overview() if provider in (None, info.name)]
     if as_json:
         print_json([asdict(info) | {"key": info.key} for info in found])
         return

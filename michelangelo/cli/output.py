@@ -33,9 +33,9 @@ def echo(text: str = "") -> None:
     sys.stdout.write(f"{text}\n")
 
 
-def note(text: str) -> None:
-    """A line on standard error, for people, not for programs that read the output."""
-    sys.stderr.write(f"{one_line(text)}\n")
+def note(*texts: str) -> None:
+    """Lines on standard error, for people, not for programs that read the output."""
+    sys.stderr.writelines(f"{one_line(text)}\n" for text in texts)
 
 
 def print_json(data: Any) -> None:

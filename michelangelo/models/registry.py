@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
-from importlib.metadata import entry_points
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, unquote
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameters_of
+from michelangelo.lsq.registry import Registry, nearest
 from michelangelo.models.protocol import Model
 from michelangelo.models.redaction import redact
 
@@ -21,10 +18,22 @@ Opener = Callable[[str, Mapping[str, str]], Model]
 F = TypeVar("F", bound=Opener)
 S = TypeVar("S")
 
-_openers: dict[str, Opener] = {}
-_names: dict[str, tuple[str, ...]] = {}
-_keys: dict[str, tuple[str, ...]] = {}
-_loaded = False
+
+class Provider(NamedTuple):
+    """What is registered of a provider.
+
+    Attributes:
+        open: opens its models.
+        models: as ``provider`` takes them.
+        keys: as ``provider`` takes them.
+    """
+
+    open: Opener
+    models: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+PROVIDERS: Registry[Provider] = Registry("provider", package="michelangelo.models", group="michelangelo.models")
 
 
 def provider(name: str, *, models: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> Callable[[F], F]:
@@ -42,12 +51,7 @@ def provider(name: str, *, models: tuple[str, ...] = (), keys: tuple[str, ...] =
     """
 
     def register(opener: F) -> F:
-        known = _openers.get(name)
-        if known is not None and known.__qualname__ != opener.__qualname__:
-            raise ValueError(f"a provider named {name!r} is registered already")
-        _openers[name] = opener
-        _names[name] = models
-        _keys[name] = keys
+        PROVIDERS.add(name, Provider(opener, models, keys), opener)
         return opener
 
     return register
@@ -55,22 +59,12 @@ def provider(name: str, *, models: tuple[str, ...] = (), keys: tuple[str, ...] =
 
 def unregister_provider(name: str) -> None:
     """Forget a provider; for tests and notebooks."""
-    _openers.pop(name, None)
-    _names.pop(name, None)
-    _keys.pop(name, None)
+    PROVIDERS.remove(name)
 
 
 def providers() -> tuple[str, ...]:
     """All providers: the package's own, then those of installed packages (entry points ``michelangelo.models``)."""
-    global _loaded
-    if not _loaded:
-        _loaded = True
-        package = importlib.import_module("michelangelo.models")
-        for module in sorted(m.name for m in pkgutil.iter_modules(package.__path__)):
-            importlib.import_module(f"michelangelo.models.{module}")
-        for point in entry_points(group="michelangelo.models"):
-            point.load()
-    return tuple(_openers)
+    return tuple(PROVIDERS.all())
 
 
 def model_names(provider: str | None = None) -> tuple[str, ...]:
@@ -79,8 +73,8 @@ def model_names(provider: str | None = None) -> tuple[str, ...]:
     Raises:
         UserError: where there is no such provider.
     """
-    wanted = providers() if provider is None else (require_provider(provider),)
-    return tuple(f"{name}/{model}" for name in wanted for model in _names[name])
+    wanted = PROVIDERS.all() if provider is None else {provider: PROVIDERS.get(provider)}
+    return tuple(f"{name}/{model}" for name, its in wanted.items() for model in its.models)
 
 
 def key_names(provider: str) -> tuple[str, ...]:
@@ -89,7 +83,7 @@ def key_names(provider: str) -> tuple[str, ...]:
     Raises:
         UserError: where there is no such provider.
     """
-    return _keys[require_provider(provider)]
+    return PROVIDERS.get(provider).keys
 
 
 def open_model(name: str) -> Model:
@@ -103,11 +97,11 @@ def open_model(name: str) -> Model:
         UserError: unknown provider, model or setting, or an unfit value; names what there is.
     """
     found, model, settings = split_name(name)
-    opener = _openers[require_provider(found)]
-    closed = [known.split("?")[0] for known in _names[found]]
+    its = PROVIDERS.get(found)
+    closed = [known.split("?")[0] for known in its.models]
     if closed and model not in closed:
-        raise UserError(f"no model {found}/{model}; {_hint(model, closed, prefix=found + '/')}")
-    return opener(model, settings)
+        raise UserError(f"no model {found}/{model}; {nearest(model, closed, prefix=found + '/')}")
+    return its.open(model, settings)
 
 
 def split_name(name: str) -> tuple[str, str, dict[str, str]]:
@@ -157,20 +151,3 @@ def parse_settings(cls: type[S], settings: Mapping[str, str], name: str) -> S:
         return cls(**{setting: known[setting].parse(value) for setting, value in settings.items()})
     except UserError as error:
         raise UserError(f"{name}: {error}") from None
-
-
-def require_provider(name: str) -> str:
-    """The name, where there is such a provider.
-
-    Raises:
-        UserError: where there is none; names the nearest.
-    """
-    known = providers()
-    if name not in known:
-        raise UserError(f"no provider {name!r}; {_hint(name, known)}")
-    return name
-
-
-def _hint(name: str, known: tuple[str, ...] | list[str], prefix: str = "") -> str:
-    near = difflib.get_close_matches(name, known, n=1)
-    return f"did you mean {prefix}{near[0]}?" if near else f"there are {', '.join(prefix + k for k in known)}"
