@@ -175,7 +175,6 @@ socket.socket.connect = refuse
 socket.getaddrinfo = refuse
 import michelangelo
 from michelangelo.cli import main
-from michelangelo.lsq.registry import TASKS
 code = main(sys.argv[1:])
 slow = {"pandas", "plotly", "scipy", "streamlit", "pyarrow", "bm25s", "openai", "anthropic"} & set(sys.modules)
 sys.exit(f"imported {slow}" if slow else code)

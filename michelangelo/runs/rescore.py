@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, replacing
 from michelangelo.lsq.registry import tasks
-from michelangelo.results.formats._mrcr import grader_scores, key_of
 from michelangelo.runs.rows import score_fields
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED
@@ -107,6 +106,8 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _graded(row: Mapping[str, Any]) -> Mapping[str, Any]:
     """Another tool's MRCR row with every grader's score beside its own; any other row itself."""
+    from michelangelo.results.formats._mrcr import grader_scores, key_of
+
     name, answer, response = str(row.get("task")), row.get("answer"), row.get("response")
     if "mrcr" not in name.lower() or row.get("score") is None or not answer or response is None:
         return row
