@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 
 ORDER = (
     ("errors", "version"), ("lsq",), ("scoring",), ("tasks",), ("models",), ("results",), ("runs",), ("analysis",),
-    ("plots",), ("report",), ("app_launch", "benchmarking", ""), ("web", "cli"), ("pages", "app"),
+    ("plots",), ("report",), ("app_launch", ""), ("web", "cli"), ("pages", "app"),
 )  # fmt: skip
 """Rooms from top to bottom, each group below those it may import from; ``""`` is the package's own face."""
 

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from michelangelo.cli import main
-from michelangelo.cli.estimating import status_line
+from michelangelo.cli.evaluation import status_line
 from michelangelo.errors import ProviderError
 from michelangelo.models import Completion
 from michelangelo.runs import Progress, Wait

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from michelangelo.benchmarking import find_benchmarks
 from michelangelo.cli import main
+from michelangelo.cli.machine import find_benchmarks
 from michelangelo.errors import UserError
 from michelangelo.lsq import tokenizers
 

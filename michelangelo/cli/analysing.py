@@ -88,7 +88,7 @@ def analyze(
     if by:
         found["runs"] = analysis.compare_runs(frame, by, metric=metric, cluster=cluster)
     if out is not None:
-        from michelangelo.cli.report_sections import further_sections
+        from michelangelo.cli.analysis_tables import further_sections
         from michelangelo.report import Settings, write_report
 
         write_report(

@@ -1,275 +1,265 @@
-"""The sections of ``michelangelo analyze`` as tables for the terminal."""
+"""The sections of ``michelangelo analyze`` as tables, for the terminal and for what its report has beyond the usual."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from michelangelo.cli.output import echo, table
 from michelangelo.lsq.lengths import format_length
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Row = dict[str, Any]
 Rows = list[Row]
+Column = tuple[str, str | Callable[[Row], object]]
+"""A heading, and the row's field or what is made of the row."""
 
 _NOT_SPLIT = frozenset({"task", "variant", "family", "model", "aggregate", "source", "target_tokens", "a", "b"})
+_NAME = "name of the curve"
+
+
+class _Section(NamedTuple):
+    title: str
+    columns: tuple[Column, ...]
+    more: Callable[[Row], str] = lambda first: ""  # what the title adds, from the first row
+    empty: str = ""  # said where there is no row; nothing is said otherwise
+    below: str = ""
 
 
 def show_sections(data: dict[str, Rows]) -> None:
     """Print what there is, in the order of the command's sections; an empty one is a line."""
-    for name, (title, show) in _SHOWN.items():
-        rows = data.get(name)
-        if rows is None or (name == "abstention" and not rows and not data.get("baselines")):
-            continue
-        if name == "abstention":
-            show(rows + data.get("baselines", []), title)
-        elif rows:
-            show(rows, title)
-        elif name in _SAID_WHEN_EMPTY:
-            echo(f"{title}: {_SAID_WHEN_EMPTY[name]}")
+    held = dict(data)
+    held["abstention"] = [*held.get("abstention", []), *held.pop("baselines", [])]
+    for name, section in _SECTIONS.items():
+        rows = held.get(name)
+        if rows:
+            _show(section, rows)
+        elif rows is not None and section.empty:
+            echo(f"{section.title}: {section.empty}")
 
 
-_SAID_WHEN_EMPTY = {
-    "paired": "the two models share no measured instance",
-    "slope_differences": "the two models share no task",
-    "crossovers": "the two models share no task",
-    "gate": "no curve to judge",
-    "runs": "no two runs share a task",
-    "repeats": "there are no samples",
-    "depths": "no row has a depth",
-}
-
-
-def _named(rows: Rows) -> Callable[[Row], str]:
-    """A task's name, with its variant where tasks have several, and whatever else curves are split by."""
+def _show(section: _Section, rows: Rows) -> None:
     several = len({row.get("variant") for row in rows}) > 1
+    lines = []
+    for row in rows:
+        values = {**row, _NAME: _named(row, several)} if "task" in row else row
+        lines.append([values.get(get) if isinstance(get, str) else get(row) for _, get in section.columns])
+    table([heading for heading, _ in section.columns], lines, title=section.title + section.more(rows[0]))
+    if section.below:
+        echo(section.below)
 
-    def name(row: Row) -> str:
-        parts = [str(row["task"])] + [str(row["variant"])] * bool(several and row.get("variant"))
-        between = list(row)[: list(row).index("target_tokens")] if "target_tokens" in row else []
-        extra = [f"{n} {row[n]}" for n in between if n not in _NOT_SPLIT and row[n] is not None]
-        return " · ".join([*parts, *extra]) + (" (published)" if row.get("aggregate") else "")
 
-    return name
+def _named(row: Row, several: bool) -> str:
+    """A task's name, with its variant where tasks have several, and whatever else curves are split by."""
+    parts = [str(row["task"])] + [str(row["variant"])] * bool(several and row.get("variant"))
+    between = list(row)[: list(row).index("target_tokens")] if "target_tokens" in row else []
+    extra = [f"{n} {row[n]}" for n in between if n not in _NOT_SPLIT and row[n] is not None]
+    return " · ".join([*parts, *extra]) + (" (published)" if row.get("aggregate") else "")
 
 
-def _interval(row: Row, low: str = "low", high: str = "high", form: str = ".3f") -> str | None:
-    return None if row.get(low) is None else f"{row[low]:{form}} to {row[high]:{form}}"
+def _interval(low: str = "low", high: str = "high", form: str = ".3f") -> Callable[[Row], str | None]:
+    return lambda row: None if row.get(low) is None else f"{row[low]:{form}} to {row[high]:{form}}"
+
+
+def _either(first: str, second: str) -> Callable[[Row], object]:
+    return lambda row: row[first] or row[second]
 
 
 def _counted(row: Row) -> str | None:
     return None if row["n_planned"] is None else f"{row['n_measured']} of {row['n_planned']}"
 
 
-def _length(tokens: float | None) -> str | None:
-    return None if tokens is None else format_length(round(tokens))
+def _length(name: str, unknown: str | None = None) -> Callable[[Row], str | None]:
+    return lambda row: unknown if row[name] is None else format_length(round(row[name]))
 
 
-def _lengths(row: Row, name: str = "lengths") -> str:
-    held = row.get(name) or []
+def _lengths(row: Row) -> str:
+    held = row.get("lengths") or []
     return f"{format_length(held[0])}-{format_length(held[-1])} ({len(held)})" if len(held) > 1 else ""
 
 
-def _curves(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    points = [
-        (named(r), r["model"], _length(r["target_tokens"]), r["mean"], _interval(r), _counted(r), r["worst"])
-        for r in rows
-    ]
-    table(("task", "model", "length", "mean", "95 % interval", "measured", "worst case"), points, title=title)
+def _rank(name: str) -> Callable[[Row], str | None]:
+    return lambda row: row[name] and f"{row[name]:g}"
 
 
-def _summary(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], r["auc"], _interval(r, "auc_low", "auc_high"), r["auc_reason"] or r["auc_coverage"],
-         r["auc_rank"] and f"{r['auc_rank']:g}", r["effective_text"], r["drop"], r["slope"],
-         _interval(r, "slope_low", "slope_high", "+.3f"), r["unparsed_rate"])
-        for r in rows
-    ]  # fmt: skip
-    names = ("task", "model", "AUC as tested", "95 %", "over", "rank*", "effective length", "drop", "slope", "95 %")
-    table((*names, "unparsed"), lines, title=title)
-    echo("* by the area over the lengths that all models of the task ran. Slope: score per doubling of the length.")
+def _joined(first: str, second: str, between: str, get: Callable[[Any], str] = str) -> Callable[[Row], str]:
+    return lambda row: f"{get(row[first])}{between}{get(row[second])}"
 
 
-def _areas(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], r["name"], r["value"], _interval(r), r["rank"] and f"{r['rank']:g}", r["reason"])
-        for r in rows
-    ]
-    table(("task", "model", "area", "value", "95 % interval", "rank", "why not"), lines, title=title)
+def _slopes_span(row: Row) -> str | None:
+    return f"{min(row['slopes']):+.3f} to {max(row['slopes']):+.3f}" if row["slopes"] else None
 
 
-def _drops(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], f"{_length(r['ceiling_tokens'])} to {_length(r['target_tokens'])}", r["ceiling"],
-         r["mean"], r["drop"], _interval(r, form="+.3f"), r["verdict"])
-        for r in rows
-    ]  # fmt: skip
-    table(("task", "model", "from", "there", "here", "drop", "95 % interval", ""), lines, title=title)
+def _f_test(row: Row) -> str | None:
+    return None if row["f"] is None else f"{row['f']:.2f} ({row['df1']:g}, {row['df2']:g})"
 
 
-def _slopes(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], r["slope"], _interval(r, form="+.3f"), r["p"], _lengths(r), r["basis"], r["reason"])
-        for r in rows
-    ]
-    table(("task", "model", "per doubling", "95 % interval", "p", "lengths", "basis", "why not"), lines, title=title)
+def _coefficient(row: Row) -> object:
+    return row["reason"] if row["rho"] is None else row["rho"]
 
 
-def _parallel(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = []
-    for r in rows:
-        span = f"{min(r['slopes']):+.3f} to {max(r['slopes']):+.3f}" if r["slopes"] else None
-        test = None if r["f"] is None else f"{r['f']:.2f} ({r['df1']:g}, {r['df2']:g})"
-        found = r["reason"] or r["verdict"]
-        lines.append((named(r), r["scope"], r["group"], r["models"], span, test, r["p"], _lengths(r), found))
-    names = ("task", "scope", "family", "models", "slopes", "F", "p", "lengths", "verdict")
-    table(names, lines, title=title)
-
-
-def _plateaus(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    table(("task", "model", "finding"), [(named(r), r["model"], r["text"]) for r in rows], title=title)
-
-
-def _pooled(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [(named(r), r["model"], r["subset"], r["mean"], _interval(r), r["n_instances"], r["beyond"]) for r in rows]
-    table(("task", "model", "subset", "mean", "95 % interval", "instances", "beyond"), lines, title=title)
-
-
-def _running(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [(named(r), r["model"], _length(r["up_to"]), r["mean"], _interval(r), r["n_instances"]) for r in rows]
-    table(("task", "model", "up to", "mean", "95 % interval", "instances"), lines, title=title)
-
-
-def _depths(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], _length(r["target_tokens"]), f"{r['depth_low']:.2f} to {r['depth_high']:.2f}", r["mean"],
-         _interval(r), r["n_instances"])
-        for r in rows
-    ]  # fmt: skip
-    table(("task", "model", "length", "depth", "mean", "95 % interval", "instances"), lines, title=title)
-
-
-def _repeats(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["model"], _length(r["target_tokens"]), r["statistic"], r["value"], _interval(r), r["n_instances"],
-         f"{r['fewest']}-{r['most']}")
-        for r in rows
-    ]  # fmt: skip
-    table(("task", "model", "length", "", "value", "95 % interval", "instances", "repeats"), lines, title=title)
-
-
-def _spearman(rows: Rows, title: str) -> None:
-    lines = [
-        (r["task_a"], r["task_b"], r["rho"] if r["rho"] is not None else r["reason"], _interval(r, form="+.2f"), r["n"],
-         r["p"], r["detectable"], r.get("paper_rho"))
-        for r in rows
-    ]  # fmt: skip
-    names = ("task", "task", "Spearman", "95 % interval", "models", "p", "smallest detectable", "the paper's")
-    table(names, lines, title=title)
-
-
-def _by_length(rows: Rows, title: str) -> None:
-    lines = [
-        (_length(r["target_tokens"]), r["task_a"], r["task_b"], r["rho"] if r["rho"] is not None else r["reason"],
-         _interval(r, form="+.2f"), r["n"])
-        for r in rows
-    ]  # fmt: skip
-    table(("length", "task", "task", "Spearman", "95 % interval", "models"), lines, title=title)
-
-
-def _abstention(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    halves = ("mean", "accuracy_absent", "accuracy_present", "balanced_mean")
-    rates = ("precision", "recall", "false_abstention_rate")
-    lines = [(named(r), r.get("model") or r.get("baseline"), *(r.get(n) for n in (*halves, *rates))) for r in rows]
-    names = ("task", "model or baseline", "mean", "absent", "present", "balanced", "precision", "recall")
-    table((*names, "false abstention"), lines, title=title)
-
-
-def _paired(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), _length(r["target_tokens"]) or "all", r["n_shared"], r["mean_a"], r["mean_b"], r["difference"],
-         _interval(r, form="+.3f"), r["p"], _verdict(r))
-        for r in rows
-    ]  # fmt: skip
-    names = ("task", "length", "shared", "mean A", "mean B", "B - A", "95 % interval", "p", "verdict")
-    table(names, lines, title=f"{title}: A {rows[0]['a']}, B {rows[0]['b']}")
-
-
-def _verdict(row: Row) -> str:
+def _better(row: Row) -> str:
     words = {"a is better": f"{row['a']} is better", "b is better": f"{row['b']} is better"}
     return words.get(row["verdict"], str(row["verdict"]))
 
 
-def _slope_differences(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r["slope_a"], r["slope_b"], r["difference"], _interval(r, form="+.3f"), r["p"], _lengths(r),
-         r["reason"] or r["verdict"])
-        for r in rows
-    ]  # fmt: skip
-    names = ("task", "slope A", "slope B", "B - A", "95 % interval", "p", "lengths", "verdict")
-    table(names, lines, title=title)
+def _crossing_span(row: Row) -> str | None:
+    low, high = _length("low", "shorter than tested")(row), _length("high", "longer than tested")(row)
+    return None if row["tokens"] is None else f"{low} to {high}"
 
 
-def _crossovers(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = []
-    for r in rows:
-        low = _length(r["low"]) or "shorter than tested"
-        span = None if r["tokens"] is None else f"{low} to {_length(r['high']) or 'longer than tested'}"
-        lines.append((named(r), _length(r["tokens"]), span, r["above"], r["p"], r["verdict"]))
-    table(("task", "tokens", "95 % interval", "ahead before", "p", "verdict"), lines, title=title)
+TASK, MODEL, LENGTH, MEAN = ("task", _NAME), ("model", "model"), ("length", _length("target_tokens")), ("mean", "mean")
+CI, SIGNED = ("95 % interval", _interval()), ("95 % interval", _interval(form="+.3f"))
+P, LENGTHS, INSTANCES = ("p", "p"), ("lengths", _lengths), ("instances", "n_instances")
+
+_SECTIONS: dict[str, _Section] = {
+    "curves": _Section("curves", (TASK, MODEL, LENGTH, MEAN, CI, ("measured", _counted), ("worst case", "worst"))),
+    "summary": _Section(
+        "derived",
+        (TASK, MODEL, ("AUC as tested", "auc"), ("95 %", _interval("auc_low", "auc_high")),
+         ("over", _either("auc_reason", "auc_coverage")), ("rank*", _rank("auc_rank")),
+         ("effective length", "effective_text"), ("drop", "drop"), ("slope", "slope"),
+         ("95 %", _interval("slope_low", "slope_high", "+.3f")), ("unparsed", "unparsed_rate")),
+        below="* by the area over the lengths that all models of the task ran. Slope: score per doubling of the "
+        "length.",
+    ),
+    "areas": _Section(
+        "areas under the curves",
+        (TASK, MODEL, ("area", "name"), ("value", "value"), CI, ("rank", _rank("rank")), ("why not", "reason")),
+    ),
+    "drops": _Section(
+        "drops from the shortest length",
+        (TASK, MODEL, ("from", _joined("ceiling_tokens", "target_tokens", " to ", format_length)), ("there", "ceiling"),
+         ("here", "mean"), ("drop", "drop"), SIGNED, ("", "verdict")),
+    ),
+    "slopes": _Section(
+        "slopes",
+        (TASK, MODEL, ("per doubling", "slope"), SIGNED, P, LENGTHS, ("basis", "basis"), ("why not", "reason")),
+    ),
+    "parallel": _Section(
+        "are the curves parallel?",
+        (TASK, ("scope", "scope"), ("family", "group"), ("models", "models"), ("slopes", _slopes_span), ("F", _f_test),
+         P, LENGTHS, ("verdict", _either("reason", "verdict"))),
+    ),
+    "plateaus": _Section("do the curves flatten?", (TASK, MODEL, ("finding", "text"))),
+    "pooled": _Section(
+        "context subsets, each instance counted once",
+        (TASK, MODEL, ("subset", "subset"), MEAN, CI, INSTANCES, ("beyond", "beyond")),
+    ),
+    "running": _Section("running means", (TASK, MODEL, ("up to", _length("up_to")), MEAN, CI, INSTANCES)),
+    "depths": _Section(
+        "by depth",
+        (TASK, MODEL, LENGTH, ("depth", _joined("depth_low", "depth_high", " to ", "{:.2f}".format)), MEAN, CI,
+         INSTANCES),
+        empty="no row has a depth",
+    ),
+    "repeats": _Section(
+        "repeats",
+        (TASK, MODEL, LENGTH, ("", "statistic"), ("value", "value"), CI, INSTANCES,
+         ("repeats", _joined("fewest", "most", "-"))),
+        empty="there are no samples",
+    ),
+    "spearman": _Section(
+        "rank correlation between tasks",
+        (("task", "task_a"), ("task", "task_b"), ("Spearman", _coefficient),
+         ("95 % interval", _interval(form="+.2f")), ("models", "n"), P, ("smallest detectable", "detectable"),
+         ("the paper's", "paper_rho")),
+    ),
+    "spearman_by_length": _Section(
+        "rank correlation by length",
+        (LENGTH, ("task", "task_a"), ("task", "task_b"), ("Spearman", _coefficient),
+         ("95 % interval", _interval(form="+.2f")), ("models", "n")),
+    ),
+    "abstention": _Section(
+        "abstention",
+        (TASK, ("model or baseline", lambda row: row.get("model") or row.get("baseline")), MEAN,
+         ("absent", "accuracy_absent"), ("present", "accuracy_present"), ("balanced", "balanced_mean"),
+         ("precision", "precision"), ("recall", "recall"), ("false abstention", "false_abstention_rate")),
+    ),
+    "paired": _Section(
+        "paired differences",
+        (TASK, ("length", _length("target_tokens", "all")), ("shared", "n_shared"), ("mean A", "mean_a"),
+         ("mean B", "mean_b"), ("B - A", "difference"), SIGNED, P, ("verdict", _better)),
+        more=lambda row: f": A {row['a']}, B {row['b']}",
+        empty="the two models share no measured instance",
+    ),
+    "slope_differences": _Section(
+        "slopes compared",
+        (TASK, ("slope A", "slope_a"), ("slope B", "slope_b"), ("B - A", "difference"), SIGNED, P, LENGTHS,
+         ("verdict", _either("reason", "verdict"))),
+        empty="the two models share no task",
+    ),
+    "crossovers": _Section(
+        "crossings",
+        (TASK, ("tokens", _length("tokens")), ("95 % interval", _crossing_span), ("ahead before", "above"), P,
+         ("verdict", "verdict")),
+        empty="the two models share no task",
+    ),
+    "gate": _Section(
+        "is this window real?",
+        (TASK, MODEL, ("verdict", "verdict"), ("effective length", "effective_text"), ("why", "text")),
+        more=lambda row: f": {format_length(round(row['window']))}",
+        empty="no curve to judge",
+    ),
+    "runs": _Section(
+        "runs against the previous one",
+        (TASK, MODEL, ("from, to", _joined("previous", "current", " to ")), ("change", "change"),
+         ("95 %", _interval("change_low", "change_high", "+.3f")), ("", "change_verdict"),
+         ("slope change", "slope_change"), ("95 %", _interval("slope_low", "slope_high", "+.3f")), ("p", "slope_p"),
+         ("", _either("reason", "slope_verdict"))),
+        empty="no two runs share a task",
+    ),
+}  # fmt: skip
 
 
-def _gate(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [(named(r), r["model"], r["verdict"], r["effective_text"], r["text"]) for r in rows]
-    names = ("task", "model", "verdict", "effective length", "why")
-    table(names, lines, title=f"{title}: {_length(rows[0]['window'])}")
-
-
-def _runs(rows: Rows, title: str) -> None:
-    named = _named(rows)
-    lines = [
-        (named(r), r.get("model"), f"{r['previous']} to {r['current']}", r["change"],
-         _interval(r, "change_low", "change_high", "+.3f"), r["change_verdict"], r["slope_change"],
-         _interval(r, "slope_low", "slope_high", "+.3f"), r["slope_p"], r["reason"] or r["slope_verdict"])
-        for r in rows
-    ]  # fmt: skip
-    names = ("task", "model", "from, to", "change", "95 %", "", "slope change", "95 %", "p", "")
-    table(names, lines, title=title)
-
-
-_SHOWN: dict[str, tuple[str, Callable[[Rows, str], None]]] = {
-    "curves": ("curves", _curves),
-    "summary": ("derived", _summary),
-    "areas": ("areas under the curves", _areas),
-    "drops": ("drops from the shortest length", _drops),
-    "slopes": ("slopes", _slopes),
-    "parallel": ("are the curves parallel?", _parallel),
-    "plateaus": ("do the curves flatten?", _plateaus),
-    "pooled": ("context subsets, each instance counted once", _pooled),
-    "running": ("running means", _running),
-    "depths": ("by depth", _depths),
-    "repeats": ("repeats", _repeats),
-    "spearman": ("rank correlation between tasks", _spearman),
-    "spearman_by_length": ("rank correlation by length", _by_length),
-    "abstention": ("abstention", _abstention),
-    "paired": ("paired differences", _paired),
-    "slope_differences": ("slopes compared", _slope_differences),
-    "crossovers": ("crossings", _crossovers),
-    "gate": ("is this window real?", _gate),
-    "runs": ("runs against the previous one", _runs),
+_TITLES = {
+    "gate": "Is this window real?",
+    "paired": "The two models compared, instance by instance",
+    "slope_differences": "The two models' slopes",
+    "crossovers": "Where the two models cross",
+    "runs": "Runs against the previous one",
+    "pooled": "Context subsets, each instance counted once",
+    "running": "Running means",
+    "depths": "By depth",
+    "repeats": "Repeats",
+    "spearman_by_length": "Rank correlation by length",
 }
+_LEFT_OUT = frozenset(
+    {"aggregate", "source", "family", "se", "n_clusters", "effective_tokens", "effective_low", "effective_high"}
+)
+_TOKENS = frozenset({"target_tokens", "tokens", "window", "up_to"})
+_P = frozenset({"p", "slope_p"})
+
+
+def further_sections(found: Mapping[str, pd.DataFrame]) -> dict[str, pd.DataFrame]:
+    """The tables that a report doesn't have by itself, by their headings.
+
+    Args:
+        found: the analysis' tables by section.
+    """
+    return {title: _readable(found[name]) for name, title in _TITLES.items() if name in found and len(found[name])}
+
+
+def _readable(table: pd.DataFrame) -> pd.DataFrame:
+    """Lengths, lists and p-values in words; columns without any value are left out."""
+    from michelangelo.report.numbers import p_value
+
+    kept = table[[c for c in table.columns if c not in _LEFT_OUT]].dropna(axis="columns", how="all")
+    shown = kept.astype(object).copy()
+    for name in shown.columns:
+        shown[name] = [p_value(v) if name in _P else _in_words(v, tokens=name in _TOKENS) for v in kept[name]]
+    if "target_tokens" in shown:
+        shown["target_tokens"] = shown["target_tokens"].fillna("all")
+    return shown.rename(columns=lambda name: str(name).replace("_", " "))
+
+
+def _in_words(value: Any, *, tokens: bool) -> Any:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(str(_in_words(v, tokens=_is_length(v))) for v in value)
+    return format_length(round(value)) if tokens and _is_length(value) else value
+
+
+def _is_length(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 1

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from michelangelo.cli import analysing, audit, bank, converting, evaluation, instances, machine, perplexity, xray
+from michelangelo.cli import analysing, bank, converting, evaluation, instances, machine, measuring
 from michelangelo.cli.evaluation import StoppedError
 from michelangelo.cli.output import one_line
 from michelangelo.errors import MichelangeloError
@@ -40,11 +40,11 @@ _command(
     "run --models reader/oracle,reader/chance --tasks latent_list --tokens 2k,8k --count 20 --out runs/first",
 )
 _command(evaluation.score, "score runs/first/results.jsonl")
-_command(audit.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
-_command(xray.xray, "xray latent_list --tokens 8k --set complexity=5")
+_command(converting.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
+_command(measuring.xray, "xray latent_list --tokens 8k --set complexity=5")
 _command(instances.chance, "chance latent_list --set complexity=20 --draws 20000")
 _command(
-    perplexity.perplexity,
+    measuring.perplexity,
     "perplexity --models local/gemma-3-270m --task latent_list --tokens 1k,4k --count 5 --out perplexity.jsonl",
 )
 _command(analysing.analyze, "analyze runs/first/results.jsonl --out report.html")

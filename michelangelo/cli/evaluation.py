@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from michelangelo.cli.estimating import show_estimate, show_preflight, status_line
 from michelangelo.cli.options import AsJson, Settings, at_least, listed, read_settings, whole_number
 from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, table
 from michelangelo.errors import UserError
 
 if TYPE_CHECKING:
-    from michelangelo.runs import Plan, Progress
+    from michelangelo.runs import Estimate, EstimateRow, Plan, Progress
 
 
 class StoppedError(Exception):
@@ -89,12 +88,12 @@ def run(
         "limits": read_limits(read_settings(limits, "--limit")) or None,
     }
     plan = make_plan(plan_file, {k: v for k, v in given.items() if v is not None}, read_settings(settings))
-    sound = show_preflight(plan, quiet=as_json) if probe else True
+    sound = _show_preflight(plan, quiet=as_json) if probe else True
     if dry_run:
         finished = answered(out) if out is not None else frozenset()
         if finished and not as_json:
             note(f"{out} holds {len(finished):,} answers, which are not asked again")
-        show_estimate(estimate(plan, build=True, finished=finished), as_json=as_json)
+        _show_estimate(estimate(plan, build=True, finished=finished), as_json=as_json)
     if not sound:
         note("the probe failed, so nothing was asked")
         raise typer.Exit(1)
@@ -108,6 +107,76 @@ def run(
     at_end = _work(folder.path, cache)
     _show_run(folder.path, folder.plan(), at_end, as_json=as_json)
     _end(at_end)
+
+
+def _show_estimate(found: Estimate, *, as_json: bool) -> None:
+    """Calls, tokens, price and time per model and length, and in total."""
+    from dataclasses import asdict
+
+    from michelangelo.lsq.lengths import format_length
+
+    if as_json:
+        names = (
+            "calls",
+            "input_tokens",
+            "output_tokens",
+            "cost_low_usd",
+            "cost_usd",
+            "exact",
+            "seconds_low",
+            "seconds",
+        )
+        totals = {name: getattr(found, name) for name in names}
+        print_json({"rows": [asdict(row) for row in found.rows], "total": totals, "dropped": found.dropped})
+        return
+    rows = [(row.model, format_length(row.tokens), *_asked(row), _fits(row.fits)) for row in found.rows]
+    total = ("total", "", *_asked(found), "")
+    tokens = "input tokens" if found.exact else "input tokens at most"
+    table(("model", "length", "calls", tokens, "output at most", "cost", "time", "fits window"), [*rows, total])
+    for model, lengths in found.dropped.items():
+        echo(f"{model}: {', '.join(map(format_length, lengths))} will not be asked; the window is too small")
+
+
+def _asked(part: EstimateRow | Estimate) -> tuple[int | str, ...]:
+    from michelangelo.lsq.wording import between, dollar_range, duration
+
+    cost, time = dollar_range(part.cost_low_usd, part.cost_usd), between(part.seconds_low, part.seconds, duration)
+    return part.calls, part.input_tokens, part.output_tokens, cost, time
+
+
+def _fits(fits: bool | None) -> str:
+    return "unknown" if fits is None else "yes" if fits else "no"
+
+
+def _show_preflight(plan: Plan, *, quiet: bool) -> bool:
+    """Probe a plan's models and say what came of it.
+
+    Args:
+        plan: what would be asked.
+        quiet: whether only problems are said, on standard error.
+
+    Returns:
+        Whether every probe was well.
+    """
+    from michelangelo.runs import preflight
+
+    found = preflight(plan, probe=True)
+    if not quiet:
+        rows = [
+            (one.model, probe.name, "ok" if probe.ok else "failed", probe.sent_tokens, probe.prompt_tokens, probe.says)
+            for one in found
+            for probe in one.probes
+        ]
+        table(("model", "probe", "came out", "tokens sent", "reported", "says"), rows)
+    for one in found:
+        for problem in one.problems:
+            note(f"{one.model}: {problem}")
+    return all(probe.ok for one in found for probe in one.probes)
+
+
+def status_line(at: Progress) -> str:
+    """What a run is doing now: ``asking``, or whom it waits for and why."""
+    return "; ".join(wait.text for wait in at.waits) or "asking"
 
 
 def make_plan(file: Path | None, given: dict[str, Any], settings: dict[str, str]) -> Plan:

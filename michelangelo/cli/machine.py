@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.util
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import typer
 
 from michelangelo.cli.options import AsJson, whole_number
 from michelangelo.cli.output import echo, note, print_json, table
+from michelangelo.errors import UserError
 
 SHORT_LIST = 12
 """Most models of one provider that are listed unasked."""
@@ -113,13 +116,12 @@ def bench(
     import json
 
     from michelangelo.app_launch import app_folder
-    from michelangelo.benchmarking import find_benchmarks, run_benchmarks
     from michelangelo.lsq.files import check_target, replacing
 
     if out:
         check_target(out)
     found = find_benchmarks(app_folder() / "benchmarks", names or [])
-    results = run_benchmarks(found)
+    results = [run() for run in found.values()]  # one after the other, so that none disturbs another
     if out:
         with replacing(out) as temporary:
             temporary.write_text(json.dumps(results, indent=2) + "\n", encoding="utf-8")
@@ -132,3 +134,44 @@ def bench(
 
 def _met(ratio: float | None, bar: float) -> str:
     return "skipped" if ratio is None else "yes" if ratio <= bar else "no"
+
+
+class BenchmarkResult(TypedDict):
+    """What a benchmark's ``run`` returns.
+
+    ``ratio`` is our seconds over the reference's in the same benchmark, ``None`` where the reference isn't at hand;
+    ``bar`` the ratio not to exceed, ``detail`` what was timed against what.
+    """
+
+    name: str
+    ratio: float | None
+    bar: float
+    detail: str
+
+
+Benchmark = Callable[[], BenchmarkResult]
+
+
+def find_benchmarks(folder: Path, names: Sequence[str] = ()) -> Mapping[str, Benchmark]:
+    """The benchmarks of a folder by file name, all of them or those named.
+
+    Raises:
+        UserError: where the folder is missing or a name is unknown.
+    """
+    files = {p.stem: p for p in sorted(folder.glob("*.py")) if not p.stem.startswith("_")}
+    if not files:
+        raise UserError(f"there are no benchmarks in {str(folder)!r}")
+    for name in names:
+        if name not in files:
+            raise UserError(f"no benchmark {name!r}; there are {', '.join(files)}")
+    return {name: _load(files[name]) for name in (names or files)}
+
+
+def _load(path: Path) -> Benchmark:
+    spec = importlib.util.spec_from_file_location(f"michelangelo_benchmark_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"benchmark {str(path)!r} can't be loaded")
+    module: Any = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    run: Benchmark = module.run
+    return run

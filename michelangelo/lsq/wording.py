@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 
 def ordinal(n: int) -> str:
@@ -55,16 +55,20 @@ def dollars(value: float | None) -> str:
     return "$0" if value == 0 else f"${value:,.4f}" if value < 0.01 else f"${value:,.2f}"
 
 
-def dollar_range(low: float | None, high: float | None) -> str:
-    """``$0.12 to $0.31``, one amount where both are the same, ``unknown`` where one is."""
+def between(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
+    """``$0.12 to $0.31``, one amount where both read the same, ``unknown`` where one is."""
     if low is None or high is None:
         return "unknown"
-    first, last = dollars(low), dollars(high)
-    return first if first == last else f"{first} to {last}"
+    return told(high) if told(low) == told(high) else f"{told(low)} to {told(high)}"
+
+
+def dollar_range(low: float | None, high: float | None) -> str:
+    """Two amounts of dollars, as ``between`` says them."""
+    return between(low, high, dollars)
 
 
 def duration(seconds: float) -> str:
     """``3 s``, ``4 min``, ``2.5 h``."""
     if seconds < 90:
-        return f"{max(1, round(seconds))} s"
+        return f"{max(1, round(seconds)) if seconds else 0} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -10,7 +10,7 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo.lsq.lengths import format_length
-from michelangelo.lsq.wording import dollar_range, dollars, duration, plural
+from michelangelo.lsq.wording import between, dollar_range, dollars, duration, plural
 from michelangelo.models import catalogue
 from michelangelo.models.registry import split_name
 from michelangelo.runs import Estimate, Plan, Preflight, estimate, preflight
@@ -72,10 +72,7 @@ def time_range(found: Estimate) -> str:
     Built-in readers are no models and aren't counted beside them.
     """
     found = Estimate(tuple(row for row in found.rows if not row.model.startswith("reader/")))
-    if not found.rows or found.seconds_low is None or found.seconds is None:
-        return "unknown"
-    low, high = duration(found.seconds_low), duration(found.seconds)
-    return low if low == high else f"{low} to {high}"
+    return between(found.seconds_low, found.seconds, duration) if found.rows else "unknown"
 
 
 def model_table(found: Sequence[Preflight]) -> pd.DataFrame:

@@ -1,18 +1,32 @@
-"""The command that measures what a task's instances need: xray."""
+"""Commands that measure instances' texts: xray and perplexity."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from michelangelo.cli.options import AsJson, Seed, Settings, TokenizerName, at_least, read_settings, whole_number
-from michelangelo.cli.output import cell, note, print_json, progress_bar, records, table
+from michelangelo.cli.options import (
+    AsJson,
+    Count,
+    Seed,
+    Settings,
+    TokenizerName,
+    TokenLengths,
+    at_least,
+    listed,
+    read_settings,
+    whole_number,
+)
+from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, records, table, tracked
 from michelangelo.errors import UserError
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from michelangelo.analysis import Xray
 
 _SAID = {
@@ -118,3 +132,60 @@ def _figure(row: dict[str, Any], name: str) -> str:
         return cell(None)
     low, high = row[f"{name}_low"], row[f"{name}_high"]
     return f"{row[name]:.2f}" + ("" if low is None else f" ({low:.2f} to {high:.2f})")
+
+
+def perplexity(
+    models: Annotated[str, typer.Option("--models", help="Local models, separated by commas.")],
+    task: Annotated[str, typer.Option("--task", help="A task's name; see michelangelo tasks.")],
+    tokens: TokenLengths,
+    out: Annotated[Path | None, typer.Option("--out", help="JSON lines to write, one per model and instance.")] = None,
+    count: Count = 5,
+    seed: Seed = 0,
+    settings: Settings = None,
+    tokenizer: TokenizerName = DEFAULT_TOKENIZER,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how well local models predict the texts that a run with the same options asks about."""
+    from michelangelo.analysis.perplexity import perplexity as summarise
+    from michelangelo.lsq.files import check_target
+    from michelangelo.lsq.lengths import parse_lengths
+    from michelangelo.results.table.perplexity import perplexity_frame, write_perplexity
+    from michelangelo.runs.perplexity import measure_perplexity
+
+    names, lengths = listed("--models", models), parse_lengths(tokens)
+    at_least("--count", count, 1)
+    if out:
+        check_target(out)
+    measured = measure_perplexity(
+        names, task, lengths=lengths, count=count, seed=seed, tokenizer=tokenizer, params=read_settings(settings)
+    )
+    rows = list(tracked(measured, total=len(names) * len(lengths) * count, label="reading"))
+    if out:
+        write_perplexity(out, rows)
+    _show_perplexity(summarise(perplexity_frame(rows)), as_json=as_json)
+    for reason in dict.fromkeys(f"{row['model']}: {row['error']}" for row in rows if row["error"]):
+        note(f"not measured: {reason}")
+    if out and not as_json:
+        echo(f"{len(rows):,} rows written to {out}")
+
+
+def _show_perplexity(found: pd.DataFrame, *, as_json: bool) -> None:
+    from michelangelo.lsq.lengths import format_length
+
+    rows = records(found)
+    if as_json:
+        print_json(rows)
+        return
+    body = [
+        (
+            r["model"],
+            format_length(r["target_tokens"]),
+            r["perplexity"],
+            None if r["low"] is None else f"{r['low']:.3f} to {r['high']:.3f}",
+            f"{r['n_measured']} of {r['n_planned']}",
+            r["bits_per_byte"],
+        )
+        for r in rows
+    ]
+    title = f"Perplexity of {rows[0]['task']}, per token of the model's own"
+    table(("model", "length", "perplexity", "95 % interval", "measured", "bits per byte"), body, title=title)
