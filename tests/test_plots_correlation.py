@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from michelangelo import analysis, plots
 from michelangelo.analysis.names import task_order, task_title
 from michelangelo.errors import UserError
-from michelangelo.plots.correlation import coefficient_lines
-from michelangelo.plots.label_places import places
+from michelangelo.plots.correlation import coefficient_lines, places
 
 NASTY = "<img src=x onerror=alert(1)>"
 
@@ -120,7 +119,7 @@ def test_points_of_a_pair_have_names_until_they_are_many() -> None:
 
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12))
 def test_printed_names_never_lie_on_each_other(points: list[tuple[float, float]]) -> None:
-    from michelangelo.plots.label_places import _HIGH, _WIDE, _box, _overlap
+    from michelangelo.plots.correlation import _HIGH, _WIDE, _box, _overlap
 
     found = places(points, ["name"] * len(points))
     boxes = [_box((x * _WIDE, y * _HIGH), n, s) for (x, y), (n, s) in zip(points, found, strict=True) if n]

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from michelangelo import analysis, plots
 from michelangelo.analysis.names import family_of
 from michelangelo.errors import UserError
+from michelangelo.plots.layout import told_apart
 from michelangelo.plots.palette import CHANCE_DASHES, DASHES
-from michelangelo.plots.short_names import told_apart
 from michelangelo.report import write_report
 from michelangelo.results import load_results, sample_result_files, tidy
 from michelangelo.results.table.schema import clean_label, clean_model

@@ -15,10 +15,10 @@ from michelangelo.analysis import EffectiveLength, effective_length, records
 from michelangelo.analysis import curves as curve_frame
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots.layout import SPAN, Theme, dress, footer, length_axis, score_axis
-from michelangelo.plots.palette import CHANCE_DASHES, GREY, transparent
+from michelangelo.plots.layout import SPAN, Theme, dress, footer, length_axis, score_axis, told_apart
+from michelangelo.plots.layout import bands as band_traces
+from michelangelo.plots.palette import CHANCE_DASHES, GREY
 from michelangelo.plots.series import Series, View, arranged, hover_lines
-from michelangelo.plots.short_names import told_apart
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -128,32 +128,9 @@ def _plot_height(rows: int) -> int:
     return 380 if rows == 1 else 310 * rows
 
 
-def _stretches(rows: pd.DataFrame, column: str) -> list[pd.DataFrame]:
-    """Unbroken runs of lengths where the column has a value."""
-    there = rows[column].notna().to_numpy()
-    run = np.cumsum(np.diff(np.concatenate([[False], there]).astype(int)) == 1)
-    return [part for _, part in rows[there].groupby(run[there])]
-
-
 def _bands(s: Series) -> Iterator[_Trace]:
-    for part in _stretches(s.rows, "low"):
-        x = part["target_tokens"].to_numpy(dtype=float)
-        if len(x) == 1:
-            x = np.array([x[0] * 0.95, x[0] * 1.05])
-            part = pd.concat([part, part])
-        band = {
-            "type": "scatter",
-            "x": np.concatenate([x, x[::-1]]),
-            "y": np.concatenate([part["high"], part["low"][::-1]]),
-            "fill": "toself",
-            "mode": "lines",
-            "line": {"width": 0},
-            "fillcolor": transparent(s.look.colour, 0.12),
-            "hoverinfo": "skip",
-            "showlegend": False,
-            "legendgroup": s.group,
-        }
-        yield s.panel, band
+    traces = band_traces(s.rows, "low", "high", colour=s.look.colour, alpha=0.12, group=s.group)
+    yield from ((s.panel, trace) for trace in traces)
 
 
 def _hover(s: Series, row: dict[str, Any]) -> str:

@@ -1,17 +1,20 @@
-"""Axes, theme and footer that all curve figures share."""
+"""What all figures share: axes, bands, theme, footer, and long names cut so that different ones stay different."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable, Iterator, Sequence
 from html import escape
+from itertools import count, takewhile
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from michelangelo.lsq.lengths import format_length
-from michelangelo.plots.palette import GREY
+from michelangelo.plots.palette import GREY, transparent
 
 if TYPE_CHECKING:
+    import pandas as pd
     import plotly.graph_objects as go
 
 Theme = Literal["auto", "print"]
@@ -112,3 +115,67 @@ def footer(fig: go.Figure, text: str, *, below: float, width: int = 150) -> int:
         font={"size": 10, "color": GREY},
     )
     return 14 * len(lines) + 6
+
+
+def bands(
+    rows: pd.DataFrame, low: str, high: str, *, colour: str, alpha: float, group: str
+) -> Iterator[dict[str, Any]]:
+    """The area between two columns, a trace for every unbroken run of lengths where they have values.
+
+    Args:
+        rows: points of one curve, in order of ``target_tokens``.
+        low: column of the lower ends.
+        high: column of the upper ends.
+        colour: as ``#rrggbb``.
+        alpha: opacity, 0 to 1.
+        group: the legend's group that shows and hides it.
+    """
+    there = rows[low].notna().to_numpy()
+    run = np.cumsum(np.diff(np.concatenate([[False], there]).astype(int)) == 1)
+    for _, part in rows[there].groupby(run[there]):
+        x, bottom, top = (part[name].to_numpy(dtype=float) for name in ("target_tokens", low, high))
+        if len(x) == 1:
+            x, bottom, top = np.array([x[0] * 0.95, x[0] * 1.05]), np.repeat(bottom, 2), np.repeat(top, 2)
+        yield {
+            "type": "scatter",
+            "x": np.concatenate([x, x[::-1]]),
+            "y": np.concatenate([top, bottom[::-1]]),
+            "fill": "toself",
+            "fillcolor": transparent(colour, alpha),
+            "mode": "lines",
+            "line": {"width": 0},
+            "legendgroup": group,
+            "showlegend": False,
+            "hoverinfo": "skip",
+        }
+
+
+_HEAD, _BEFORE_PART = 6, 4  # characters kept of what alike names share: at their start, and before they part
+
+
+def told_apart(names: Sequence[str], cut: Callable[[str], str]) -> list[str]:
+    """Each name as ``cut`` shortens it; names that would then be alike lose their common start instead of their end.
+
+    Args:
+        names: any; equal ones get equal results.
+        cut: shortens one name from its end; a number in front has to survive it.
+    """
+    shown = {name: cut(name) for name in names}
+    for group in _alike(shown):
+        shared = sum(1 for _ in takewhile(lambda letters: len(set(letters)) == 1, zip(*group, strict=False)))
+        start = max(_HEAD, shared - _BEFORE_PART)
+        shown |= {name: cut(f"{name[:_HEAD]}…{name[start:]}") for name in group}
+    for group in _alike(shown):
+        taken = set(shown.values())
+        for name in group[1:]:
+            numbered = (cut(f"({place}) {name}") for place in count(2))
+            shown[name] = next(short for short in numbered if short not in taken)
+            taken.add(shown[name])
+    return [shown[name] for name in names]
+
+
+def _alike(shown: dict[str, str]) -> list[list[str]]:
+    groups: dict[str, list[str]] = {}
+    for name, short in shown.items():
+        groups.setdefault(short, []).append(name)
+    return [group for group in groups.values() if len(group) > 1]

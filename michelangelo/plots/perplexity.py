@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from michelangelo.analysis.names import family_of
+from michelangelo.analysis.names import family_of, task_title
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
-from michelangelo.lsq.registry import tasks
-from michelangelo.plots.layout import GRID, Theme, dress, footer, length_axis, score_axis
-from michelangelo.plots.palette import DASHES, Look, family_look, transparent
+from michelangelo.plots.layout import GRID, Theme, bands, dress, footer, length_axis, score_axis
+from michelangelo.plots.palette import DASHES, Look, family_look
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -50,7 +49,7 @@ def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None =
     fig = make_subplots(
         rows=len(panels),
         cols=1,
-        subplot_titles=[f"{escape(_title(name))}: {side}" for name, side in panels],
+        subplot_titles=[f"{escape(task_title(name))}: {side}" for name, side in panels],
         vertical_spacing=min(0.9 / max(1, len(panels) - 1), 60 / (_ROW * len(panels))),
     )
     named: set[str] = set()
@@ -58,16 +57,13 @@ def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None =
         for model, look, dash, part in _series(table[table["task"] == name], table):
             for side in sides:
                 ends = ("low", "high") if side == "perplexity" else ("error_low", "error_high")
-                traces = [*_bands(part, ends, look, model), _line(part, side, ends, look, dash, model)]
+                traces = [*bands(part, *ends, colour=look.colour, alpha=0.15, group=model)]
+                traces.append(_line(part, side, ends, look, dash, model))
                 traces[-1]["showlegend"] = model not in named
                 named.add(model)
                 fig.add_traces(traces, rows=panels.index((name, side)) + 1, cols=1)
     _finish(fig, table, [side for _, side in panels], theme, note)
     return fig
-
-
-def _title(task: str) -> str:
-    return tasks()[task].title if task in tasks() else task
 
 
 def _series(part: pd.DataFrame, whole: pd.DataFrame) -> Iterator[tuple[str, Look, str, pd.DataFrame]]:
@@ -80,28 +76,6 @@ def _series(part: pd.DataFrame, whole: pd.DataFrame) -> Iterator[tuple[str, Look
             DASHES[mates.index(model) % len(DASHES)],
             rows.sort_values("target_tokens"),
         )
-
-
-def _bands(part: pd.DataFrame, ends: tuple[str, str], look: Look, model: str) -> Iterator[dict[str, Any]]:
-    there = part[ends[0]].notna().to_numpy()
-    run = np.cumsum(np.diff(np.concatenate([[False], there]).astype(int)) == 1)
-    for _, piece in part[there].groupby(run[there]):
-        x = piece["target_tokens"].to_numpy(dtype=float)
-        low, high = (piece[end].to_numpy(dtype=float) for end in ends)
-        if len(x) == 1:
-            x, low, high = np.array([x[0] * 0.95, x[0] * 1.05]), np.repeat(low, 2), np.repeat(high, 2)
-        yield {
-            "type": "scatter",
-            "x": np.concatenate([x, x[::-1]]),
-            "y": np.concatenate([high, low[::-1]]),
-            "fill": "toself",
-            "fillcolor": transparent(look.colour, 0.15),
-            "mode": "lines",
-            "line": {"width": 0},
-            "legendgroup": model,
-            "showlegend": False,
-            "hoverinfo": "skip",
-        }
 
 
 def _line(part: pd.DataFrame, side: str, ends: tuple[str, str], look: Look, dash: str, model: str) -> dict[str, Any]:

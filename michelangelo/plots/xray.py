@@ -7,8 +7,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from michelangelo.analysis import Xray
+from michelangelo.analysis.names import task_title
 from michelangelo.errors import UserError
-from michelangelo.lsq.registry import tasks
 from michelangelo.plots.layout import GRID, Theme, dress, score_axis
 from michelangelo.plots.palette import DASHES, task_look
 
@@ -43,7 +43,7 @@ def retrieval_by_chunks(found: Sequence[Xray], *, theme: Theme = "auto") -> go.F
             x=[p.k for p in points],
             y=[p.score.mean for p in points],
             mode="lines+markers",
-            name=escape(tasks()[one.task].title if one.task in tasks() else one.task),
+            name=escape(task_title(one.task)),
             line={"color": look.colour, "width": 2, "dash": DASHES[place % len(DASHES)]},
             marker={"symbol": symbols, "size": 9, "color": look.colour},
             text=[f"{p.k} chunks, {p.read.mean or 0:.0%} of the context: {p.score}, n {p.score.n}" for p in points],
