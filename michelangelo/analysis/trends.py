@@ -80,11 +80,7 @@ def fit_lines(source: Joint, curves: Sequence[Ints], lengths: Sequence[int] | No
         return "fewer than 5 instances"
     weights = [_weights(source, rows, by_instances=True) for rows in used]
     single = [source.combined(rows, c) for rows, c in zip(used, weights, strict=True)]
-    at, block = np.concatenate(used), np.zeros((len(used), sum(map(len, used))))
-    start = 0
-    for k, c in enumerate(weights):
-        block[k, start : start + len(c)] = c
-        start += len(c)
+    at, block = np.concatenate(used), _blocks(weights)
     value = np.array([s.value for s in single])
     n = instances_of(source, at)
     return Fit(
@@ -105,6 +101,13 @@ def _weights(source: Joint, rows: Ints, *, by_instances: bool) -> Floats:
     n = source.count[rows] if by_instances else np.ones(len(x))
     centred = x - (n @ x) / n.sum()
     return np.asarray(n * centred / (n @ centred**2))
+
+
+def _blocks(rows: Sequence[Floats]) -> Floats:
+    """Rows one after the other in columns of their own, 0 elsewhere."""
+    from scipy.linalg import block_diag
+
+    return np.asarray(block_diag(*rows))
 
 
 def _points(source: Joint, curves: list[Ints], lengths: list[int]) -> Fit:
@@ -164,11 +167,17 @@ def slopes(
 
 
 def _families(source: Joint) -> list[tuple[Row, list[Ints]]]:
-    groups: dict[tuple[Any, ...], tuple[Row, list[Ints]]] = {}
+    groups = _alike(source, "model")
+    return [({**apart, "model": None}, [r for _, r in own]) for apart, own in groups if apart.get("family") is not None]
+
+
+def _alike(source: Joint, *but: str) -> list[tuple[Row, list[tuple[Row, Ints]]]]:
+    """Curves that differ in some columns alone, together: what tells the group apart, and its curves."""
+    groups: dict[tuple[Any, ...], tuple[Row, list[tuple[Row, Ints]]]] = {}
     for told, rows in series_of(source):
-        apart = {k: v for k, v in told.items() if k != "model"} | {"model": None}
-        groups.setdefault(tuple(apart.values()), (apart, []))[1].append(rows)
-    return [group for group in groups.values() if group[0].get("family") is not None]
+        apart = {k: v for k, v in told.items() if k not in but}
+        groups.setdefault(tuple(apart.values()), (apart, []))[1].append((told, rows))
+    return [*groups.values()]
 
 
 def _mean_slope(fit: Fit | str, models: int) -> Row:
@@ -230,14 +239,12 @@ def equal_slopes(
         ``lengths``, ``basis`` as in ``slopes``, ``verdict`` (words), ``reason``.
     """
     whole = joint(source, split=split, metric=metric, cluster=cluster)
-    groups: dict[tuple[Any, ...], tuple[Row, dict[str, dict[str, Ints]]]] = {}
-    for told, rows in series_of(whole):
-        apart = {k: v for k, v in told.items() if k not in ("family", "model")}
-        families = groups.setdefault(tuple(apart.values()), (apart, {}))[1]
-        if told.get("family") is not None:
-            families.setdefault(str(told["family"]), {})[str(told.get("model"))] = rows
     found: list[Row] = []
-    for apart, families in groups.values():
+    for apart, own in _alike(whole, "family", "model"):
+        families: dict[str, dict[str, Ints]] = {}
+        for told, rows in own:
+            if told.get("family") is not None:
+                families.setdefault(str(told["family"]), {})[str(told.get("model"))] = rows
         for family, models in families.items():
             if len(models) > 1:
                 test = _equal(fit_lines(whole, [*models.values()], lengths), np.eye(len(models)))
@@ -253,11 +260,7 @@ def equal_slopes(
 
 def _between(source: Joint, families: dict[str, dict[str, Ints]], lengths: Sequence[int] | None) -> Row:
     curves = [rows for models in families.values() for rows in models.values()]
-    share = np.zeros((len(families), len(curves)))
-    start = 0
-    for k, models in enumerate(families.values()):
-        share[k, start : start + len(models)] = 1 / len(models)
-        start += len(models)
+    share = _blocks([np.full(len(models), 1 / len(models)) for models in families.values()])
     test = _equal(fit_lines(source, curves, lengths), share)
     return {"group": ", ".join(families), "names": [*families], **test}
 
@@ -312,15 +315,10 @@ def slope_differences(
     whole = joint(source, split=split, metric=metric, cluster=cluster)
     if of not in series_columns_of(whole):
         raise UserError(f"curves are not told apart by {of!r}; they are by {', '.join(series_columns_of(whole))}")
-    groups: dict[tuple[Any, ...], tuple[Row, dict[str, Ints]]] = {}
-    for told, rows in series_of(whole):
-        apart = {k: v for k, v in told.items() if k not in (of, "family")}
-        groups.setdefault(tuple(apart.values()), (apart, {}))[1][str(told[of])] = rows
     found = []
-    for apart, curves in groups.values():
-        names = [*curves]
-        asked = pairs if pairs is not None else [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
-        for a, b in asked:
+    for apart, own in _alike(whole, of, "family"):
+        curves = {str(told[of]): rows for told, rows in own}
+        for a, b in pairs if pairs is not None else itertools.combinations(curves, 2):
             if a in curves and b in curves:
                 fit = fit_lines(whole, [curves[a], curves[b]], lengths)
                 found.append({**apart, "a": a, "b": b, **_difference(fit)})

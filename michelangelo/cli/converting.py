@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from michelangelo.results.audit.auditing import Audit
 
 _FILES_SHOWN = 20
+_PROBLEM = ("file", "row", "field", "value", "remedy", "rejected")
 
 
 def convert(
@@ -156,17 +157,7 @@ def _as_data(report: Report, score: float | None) -> dict[str, Any]:
         "files_passed_over": report.passed,
         "messages": list(report.messages),
         "problem_count": report.problem_count,
-        "problems": [
-            {
-                "file": p.file,
-                "row": p.row,
-                "field": p.field,
-                "value": p.value,
-                "remedy": p.remedy,
-                "rejected": p.rejected,
-            }
-            for p in report.problems
-        ],
+        "problems": [{name: getattr(p, name) for name in _PROBLEM} for p in report.problems],
     }
 
 

@@ -21,6 +21,7 @@ from michelangelo.cli.options import (
 )
 from michelangelo.cli.output import echo, note, one_line, print_json, table, tracked
 from michelangelo.errors import UserError
+from michelangelo.lsq.parameters import Parameter
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 
 MOST_SEED = 2**53 - 1
@@ -55,21 +56,14 @@ def _described(task: Any) -> dict[str, Any]:
         "summary": task.summary,
         "version": task.version,
         "scorer_version": task.scorer_version,
-        "parameters": [
-            {
-                "name": p.name,
-                "type": p.type.__name__,
-                "default": p.default,
-                "range": p.range,
-                "low": p.low,
-                "high": p.high,
-                "choices": list(p.choices),
-                "drawn": p.drawn,
-                "help": p.help,
-            }
-            for p in task.parameters
-        ],
+        "parameters": [_declared(p) for p in task.parameters],
     }
+
+
+def _declared(parameter: Parameter) -> dict[str, Any]:
+    names = ("name", "type", "default", "range", "low", "high", "choices", "drawn", "help")
+    told = {name: getattr(parameter, name) for name in names}
+    return told | {"type": parameter.type.__name__, "choices": list(parameter.choices)}
 
 
 def _takes(parameter: dict[str, Any]) -> str:
@@ -115,7 +109,7 @@ def verify(
 ) -> None:
     """Prove every certificate and answer again; exit 1 if any fails."""
     from michelangelo.lsq.files import read_rows
-    from michelangelo.lsq.verification import find_counter, verify_row
+    from michelangelo.lsq.generation import find_counter, verify_row
 
     failed, checked = [], 0
     for where, row in tracked(read_rows(file), total=None, label="verifying"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -76,14 +75,3 @@ def listed(name: str, text: str) -> list[str]:
     if not names:
         raise UserError(f"{name} {text!r} names nothing; separate names by commas")
     return names
-
-
-def existing_file(path: Path) -> Path:
-    """A file that is there.
-
-    Raises:
-        UserError: where it isn't, or is a folder.
-    """
-    if not path.is_file():
-        raise UserError(f"file {str(path)!r} {'is a folder' if path.is_dir() else 'does not exist'}")
-    return path

@@ -190,20 +190,6 @@ _CERTIFICATE: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def instance_of(row: Mapping[str, Any], where: str) -> Instance:
-    """The instance a row holds, every field checked.
-
-    Args:
-        row: what was read.
-        where: file and line, for the error.
-
-    Raises:
-        DataError: where a field is missing or of another type.
-    """
-    check_row(row, where)
-    return Instance.from_dict(row)
-
-
 def check_row(row: Any, where: str) -> None:
     """Check that a value is an instance row: all fields there, each of its type.
 
