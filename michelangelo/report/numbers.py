@@ -13,6 +13,9 @@ from michelangelo.analysis import Joint
 from michelangelo.analysis.names import task_order
 from michelangelo.lsq.lengths import format_length
 
+Column = tuple[str, str | Callable[[Mapping[str, Any]], Any]]
+"""A heading, and the row's field or what is made of the row."""
+
 MOST_MODELS = 8
 """Models of a task up to which every two are compared for crossings."""
 
@@ -62,56 +65,76 @@ def sections(frame: pd.DataFrame, whole: Joint, made: Settings) -> Iterator[Sect
         made: how.
     """
 
-    def lines(records: Iterable[dict[str, Any]], line: Callable[[Mapping[str, Any]], dict[str, Any]]) -> list[Any]:
-        return [{**{name: r.get(name) for name in made.split}, **line(r)} for r in in_order(records)]
+    def lines(rows: pd.DataFrame | Iterable[dict[str, Any]], *columns: Column) -> list[dict[str, Any]]:
+        held = analysis.records(rows) if isinstance(rows, pd.DataFrame) else rows
+        split = [(name, name) for name in made.split]
+        return [_line(row, (*split, *columns)) for row in in_order(held)]
 
+    areas = analysis.areas(whole)
     yield Section(
         "areas", "Areas under the curves",
         "Trapezoids over log2 of the length, divided by the range. “As tested” ends where a model's own lengths end "
         "and can't be ranked; only areas over lengths that all models of a task ran have a rank; areas to a stated "
         "length are given under their own name, where the model was measured up to there.",
-        lines((r for r in analysis.records(analysis.areas(whole)) if not _out_of_reach(r)), _area),
+        lines(areas[(areas["kind"] != "stated") | areas["value"].notna()], *_CURVE, ("kind", "name"), ("area", "value"),
+              _CI, ("covers", "coverage"), ("rank", lambda row: None if pd.isna(row["rank"]) else int(row["rank"])),
+              _REASON),
     )  # fmt: skip
     yield Section(
         "effective", "Effective length",
         "The longest length up to which every tested length keeps the lower end of its interval at the threshold, "
         f"{made.limit}. Published averages have no interval; there the score is compared.",
-        lines(analysis.records(analysis.effective_lengths(whole, threshold=made.threshold)), _effective),
+        lines(analysis.effective_lengths(whole, threshold=made.threshold), *_CURVE, ("effective length", "text"),
+              ("threshold", "threshold"), ("compared", "basis"), ("remark", "reason")),
     )  # fmt: skip
     yield Section(
         "drops", "Drop from the shortest to the longest length",
         "Intervals from the two means' own intervals (Newcombe 1998; Zou 2008).",
-        lines(analysis.records(analysis.drops(whole, last_only=True)), _drop),
+        lines(analysis.drops(whole, last_only=True), *_CURVE, ("from", _length("ceiling_tokens")),
+              ("score there", "ceiling"), ("to", _length("target_tokens")), ("score", "mean"), ("drop", "drop"), _CI,
+              ("retained", "retained"), _VERDICT),
     )  # fmt: skip
     yield Section(
         "slopes", "Slopes per doubling of the length",
         "Over each model's own lengths. Slopes over different lengths aren't comparable; the tests below "
         "use common ones.",
-        lines(analysis.records(analysis.slopes(whole)), _slope),
+        lines(analysis.slopes(whole), *_CURVE, ("slope", "slope"), _CI, _P, _LENGTHS, ("over", "basis"), _REASON),
     )  # fmt: skip
     yield Section(
         "parallel", "Are the curves parallel?",
         "Wald tests of equal slopes over the lengths all of a group ran: inside families, then between families' "
         "means. A large p is no proof of parallel curves.",
-        lines(analysis.records(analysis.equal_slopes(whole)), _parallel),
+        lines(analysis.equal_slopes(whole), *_TASK, ("compared", "scope"), ("group", "group"), ("slopes", _slopes),
+              ("F", "f"), _P, _LENGTHS, _VERDICT, _REASON),
     )  # fmt: skip
     yield Section(
         "plateaus", "Plateaus",
         "Whether a curve flattens: two joined lines against one, with the search for the bend paid for by simulation.",
-        lines(analysis.records(analysis.plateaus(whole)), _plateau),
+        lines(analysis.plateaus(whole), *_CURVE, ("bend at", _length("tokens")), ("before", "slope_before"),
+              ("after", "slope_after"), ("95 % CI after", lambda row: interval(row, "after_low", "after_high")), _P,
+              _VERDICT),
     )  # fmt: skip
     yield Section(
         "crossings", "Cross-overs",
         f"Where two models' curves cross, for tasks with at most {MOST_MODELS} models; pairs that don't cross are left "
         "out. Gail and Simon's p tests whether each is truly ahead somewhere.",
-        lines(_crossings(whole), _crossing),
+        lines(_crossings(whole), *_TASK, ("ahead before", "above"),
+              ("behind before", lambda row: row["b"] if row["above"] == row["a"] else row["a"]),
+              ("at, tokens", lambda row: round(row["tokens"])), ("95 % CI", _crossing_span), _P, _VERDICT),
     )  # fmt: skip
     yield Section(
         "paired", "Paired differences",
         "Neighbours in the order of their means, on the instances both answered, over all lengths: the second minus "
         "the first. An interval that holds 0 means: no difference detected.",
-        lines(_neighbours(frame, made), _paired),
+        lines(_neighbours(frame, made), *_TASK, ("first", "a"), ("second", "b"),
+              ("shared", lambda row: int(row["n_shared"])), ("first's mean", "mean_a"), ("second's mean", "mean_b"),
+              ("difference", "difference"), _CI, ("by", "method"), _P, ("test", "test"),
+              ("verdict", lambda row: _BETTER.get(row["verdict"], row["verdict"]))),
     )  # fmt: skip
+
+
+def _line(row: Mapping[str, Any], columns: Iterable[Column]) -> dict[str, Any]:
+    return {heading: row.get(get) if isinstance(get, str) else get(row) for heading, get in columns}
 
 
 def in_order(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -134,51 +157,6 @@ def interval(row: Mapping[str, Any], low: str = "low", high: str = "high", digit
     return f"{row[low]:.{digits}f} to {row[high]:.{digits}f}".replace("-", "−")
 
 
-def _out_of_reach(row: Mapping[str, Any]) -> bool:
-    """An area to a stated length that the model was not measured up to."""
-    return bool(row["kind"] == "stated" and pd.isna(row["value"]))
-
-
-def _area(row: Mapping[str, Any]) -> dict[str, Any]:
-    told = {**named(row), "kind": row["name"], "area": row["value"], "95 % CI": interval(row)}
-    return told | {"covers": row["coverage"], "rank": _whole(row["rank"]), "why none": row["reason"]}
-
-
-def _effective(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**named(row), "effective length": row["text"], "threshold": row["threshold"], "compared": row["basis"],
-            "remark": row["reason"]}  # fmt: skip
-
-
-def _drop(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **named(row), "from": format_length(int(row["ceiling_tokens"])), "score there": row["ceiling"],
-        "to": format_length(int(row["target_tokens"])), "score": row["mean"], "drop": row["drop"],
-        "95 % CI": interval(row), "retained": row["retained"], "verdict": row["verdict"],
-    }  # fmt: skip
-
-
-def _slope(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {**named(row), "slope": row["slope"], "95 % CI": interval(row), "p": p_value(row["p"]),
-            "lengths": lengths_text(row["lengths"]), "over": row["basis"], "why none": row["reason"]}  # fmt: skip
-
-
-def _parallel(row: Mapping[str, Any]) -> dict[str, Any]:
-    slopes = row["slopes"] if isinstance(row["slopes"], list) else []
-    shown = ", ".join(f"{n} {s:+.3f}" for n, s in zip(row["names"], slopes, strict=False)).replace("-0.", "−0.")
-    return {
-        **named(row, model=False), "compared": row["scope"], "group": row["group"], "slopes": shown or None,
-        "F": row["f"], "p": p_value(row["p"]), "lengths": lengths_text(row["lengths"]), "verdict": row["verdict"],
-        "why none": row["reason"],
-    }  # fmt: skip
-
-
-def _plateau(row: Mapping[str, Any]) -> dict[str, Any]:
-    at = None if pd.isna(row["tokens"]) else format_length(int(row["tokens"]))
-    return {**named(row), "bend at": at, "before": row["slope_before"], "after": row["slope_after"],
-            "95 % CI after": interval(row, "after_low", "after_high"), "p": p_value(row["p"]),
-            "verdict": row["verdict"]}  # fmt: skip
-
-
 def _crossings(whole: Joint) -> list[dict[str, Any]]:
     table = whole.table
     models = table.groupby(["task", "variant", "aggregate"], dropna=False)["model"].transform("nunique")
@@ -190,13 +168,19 @@ def _crossings(whole: Joint) -> list[dict[str, Any]]:
     return [r for r in analysis.records(analysis.crossovers(whole, pairs)) if not pd.isna(r["tokens"])]
 
 
-def _crossing(row: Mapping[str, Any]) -> dict[str, Any]:
-    ends = [None if pd.isna(row[n]) else format_length(round(row[n])) for n in ("low", "high")]
-    span = None if ends == [None, None] else f"{ends[0] or 'open'} to {ends[1] or 'open'}"
-    return {**named(row, model=False), "ahead before": row["above"],
-            "behind before": row["b"] if row["above"] == row["a"] else row["a"],
-            "at, tokens": round(row["tokens"]), "95 % CI": span, "p": p_value(row["p"]),
-            "verdict": row["verdict"]}  # fmt: skip
+def _crossing_span(row: Mapping[str, Any]) -> str | None:
+    low, high = (_length(name)(row) for name in ("low", "high"))
+    return f"{low or 'open'} to {high or 'open'}" if low or high else None
+
+
+def _slopes(row: Mapping[str, Any]) -> str | None:
+    slopes = row["slopes"] if isinstance(row["slopes"], list) else []
+    shown = ", ".join(f"{n} {s:+.3f}" for n, s in zip(row["names"], slopes, strict=False))
+    return shown.replace("-0.", "−0.") or None
+
+
+def _length(name: str) -> Callable[[Mapping[str, Any]], str | None]:
+    return lambda row: None if pd.isna(row[name]) else format_length(round(row[name]))
 
 
 def _neighbours(frame: pd.DataFrame, made: Settings) -> Iterator[dict[str, Any]]:
@@ -217,15 +201,6 @@ def _neighbours(frame: pd.DataFrame, made: Settings) -> Iterator[dict[str, Any]]
 _BETTER = {"a is better": "the first is better", "b is better": "the second is better"}
 
 
-def _paired(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        **named(row, model=False), "first": row["a"], "second": row["b"], "shared": int(row["n_shared"]),
-        "first's mean": row["mean_a"], "second's mean": row["mean_b"], "difference": row["difference"],
-        "95 % CI": interval(row), "by": row["method"], "p": p_value(row["p"]), "test": row["test"],
-        "verdict": _BETTER.get(row["verdict"], row["verdict"]),
-    }  # fmt: skip
-
-
 def lengths_text(lengths: Any) -> str | None:
     """``1K-64K (7)``, or ``None`` for none."""
     there = [int(t) for t in lengths] if isinstance(lengths, list) else []
@@ -234,10 +209,15 @@ def lengths_text(lengths: Any) -> str | None:
     return f"{format_length(min(there))}-{format_length(max(there))} ({len(there)})"
 
 
-def _whole(value: Any) -> int | None:
-    return None if pd.isna(value) else int(value)
-
-
 def p_value(value: Any) -> str | None:
     """A p-value as it is printed."""
     return None if pd.isna(value) else "< 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+_TASK: tuple[Column, ...] = (("task", "task"), ("variant", "variant"))
+_CURVE: tuple[Column, ...] = (*_TASK, ("model", "model"))
+_CI: Column = ("95 % CI", interval)
+_P: Column = ("p", lambda row: p_value(row["p"]))
+_LENGTHS: Column = ("lengths", lambda row: lengths_text(row["lengths"]))
+_VERDICT: Column = ("verdict", "verdict")
+_REASON: Column = ("why none", "reason")
