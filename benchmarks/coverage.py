@@ -15,17 +15,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.stats import binom
+from scipy.stats import beta, binom, t
 
 from michelangelo import analysis
-from michelangelo.analysis.intervals import MIN_BOOTSTRAP, graded, wilson
-from michelangelo.analysis.paired import difference
+from michelangelo.analysis.intervals import bayesian, wilson
 from michelangelo.lsq.files import replacing
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, ...]], Floats]
 
-SIZES = (5, 8, 10, 15, 20, 30, 50, 100, 200, 500)
+SIZES = (5, 10, 20, 30, 50, 100, 200, 500)
 QUICK = 400
 """Sets per truth and size where only the averages are wanted."""
 
@@ -59,47 +58,68 @@ TRUTHS: Mapping[str, tuple[Draw, float]] = {
     "90 % at 1, 2 % at 0, beta(1, 4)": mixture(0.02, 0.9, 1, 4),
     "30 % at 1, beta(8, 2)": mixture(0, 0.3, 8, 2),
     "70 % at 0, beta(1, 8)": mixture(0.7, 0, 1, 8),
+    "beta(2, 2)": mixture(0, 0, 2, 2),
+    "80 % at 1, 5 % at 0, near 1": mixture(0.05, 0.8, 50, 1),
+    "near 1, 10 % at 0": mixture(0.1, 0, 200, 1),
     "near 1, 5 % at 0": mixture(0.05, 0, 200, 1),
+    "near 0, 5 % at 1": mixture(0, 0.05, 1, 200),
 }
 """Graded truths: smooth ones, and with the points of mass that edit ratios and overlaps have."""
 
-SHARES = np.round(np.arange(0.02, 0.99, 0.04), 2)
+SHARES = np.round(np.arange(0.01, 0.995, 0.01), 2)
 """True shares of 0/1 scores."""
 
 
-def wilson_coverage(n: int) -> Floats:
-    """Coverage of Wilson's interval at each of ``SHARES``: exact, by summing over all outcomes."""
+def binary_coverage(n: int, by: str = "wilson") -> Floats:
+    """Coverage of Wilson's or Jeffreys' interval at each of ``SHARES``: exact, by summing over all outcomes."""
     outcomes = np.arange(n + 1)
     low, high = wilson(outcomes / n, np.full(n + 1, n))
+    if by == "jeffreys":
+        low, high = (beta.ppf(tail, outcomes + 0.5, n - outcomes + 0.5) for tail in (0.025, 0.975))
+        low[0], high[n] = 0.0, 1.0
     holds = (low <= SHARES[:, None] + 1e-12) & (SHARES[:, None] <= high + 1e-12)
     return np.asarray((binom.pmf(outcomes, n, SHARES[:, None]) * holds).sum(axis=1))
 
 
-def graded_coverage(n: int, times: int, seed: int = 0) -> dict[str, float]:
-    """Simulated coverage of the interval that ``curves`` gives to n graded scores, by truth."""
+Method = Callable[[Floats], tuple[Floats, Floats]]
+
+
+def ours(scores: Floats) -> tuple[Floats, Floats]:
+    """The interval that ``curves`` gives to rows of scores."""
+    binary = ((scores == 0) | (scores == 1)).all(axis=1)
+    low, high = bayesian(list(scores))
+    left, right = wilson(scores.mean(axis=1), np.full(len(scores), scores.shape[1]))
+    return np.where(binary, left, low), np.where(binary, right, high)
+
+
+def gaffke(scores: Floats) -> tuple[Floats, Floats]:
+    """The interval called guaranteed."""
+    return bayesian(list(scores), guaranteed=True)
+
+
+def plain_t(values: Floats) -> tuple[Floats, Floats]:
+    """The plain t interval, in common use."""
+    n = values.shape[1]
+    half = t.ppf(0.975, n - 1) * values.std(axis=1, ddof=1) / np.sqrt(n)
+    return values.mean(axis=1) - half, values.mean(axis=1) + half
+
+
+def plain_bootstrap(scores: Floats) -> tuple[Floats, Floats]:
+    """The plain percentile bootstrap with 1,000 draws, in common use."""
+    n = scores.shape[1]
+    drawn = np.random.default_rng(n).multinomial(n, np.full(n, 1 / n), 1000) / n
+    low, high = np.percentile(drawn @ scores.T, [2.5, 97.5], axis=0)
+    return low, high
+
+
+def graded_coverage(n: int, times: int, seed: int = 0, method: Method = ours) -> pd.DataFrame:
+    """Simulated coverage and average width of an interval of n graded scores, by truth."""
     found = {}
     for number, (name, (draw, mean)) in enumerate(TRUTHS.items()):
         scores = draw(np.random.default_rng([seed, n, number]), (times, n))
-        binary = ((scores == 0) | (scores == 1)).all(axis=1)
-        low, high = graded(list(scores), seed)
-        left, right = wilson(scores.mean(axis=1), np.full(times, n))
-        low, high = np.where(binary, left, low), np.where(binary, right, high)
-        found[name] = float(np.mean((low <= mean) & (mean <= high)))
-    return found
-
-
-def plain_coverage(n: int, times: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """The same for what is in common use: the plain t interval and the plain percentile bootstrap; by truth."""
-    from scipy.stats import t
-
-    by_t, by_bootstrap = [], []
-    for number, (draw, mean) in enumerate(TRUTHS.values()):
-        scores = draw(np.random.default_rng([seed, n, number]), (times, n))
-        half = t.ppf(0.975, n - 1) * scores.std(axis=1, ddof=1) / np.sqrt(n)
-        by_t.append(float(np.mean(np.abs(scores.mean(axis=1) - mean) <= half)))
-        low, high = analysis.bootstrap(list(scores), seed)
-        by_bootstrap.append(float(np.mean((low <= mean) & (mean <= high))))
-    return np.array(by_t), np.array(by_bootstrap)
+        low, high = method(scores)
+        found[name] = {"coverage": np.mean((low <= mean) & (mean <= high)), "width": np.mean(high - low)}
+    return pd.DataFrame(found).T
 
 
 def shared(rng: np.random.Generator, shape: tuple[int, ...], first: float, second: float) -> tuple[Floats, Floats]:
@@ -111,25 +131,31 @@ def shared(rng: np.random.Generator, shape: tuple[int, ...], first: float, secon
     return (own[0] < ndtri(first)).astype(float), (own[1] < ndtri(second)).astype(float)
 
 
-def paired_coverage(n: int, times: int, seed: int = 0) -> list[float]:
-    """Coverage of the interval of paired differences: three pairs of 0/1 models, then three graded ones."""
+def pairs_of_models(n: int, times: int, seed: int = 0) -> Iterator[tuple[str, Floats, float]]:
+    """Sets of paired differences of several kinds with their true means."""
+    for number, (draw, mean) in enumerate(TRUTHS.values()):
+        rng = np.random.default_rng([seed, n, number])
+        scores, again = draw(rng, (times, n)), draw(rng, (times, n))
+        yield "against a model that is always right", scores - 1, mean - 1
+        yield "0/1 against graded, equal means", (rng.random((times, n)) < mean) - scores, 0.0
+        yield "half the answers the same", np.where(rng.random((times, n)) < 0.5, 0.0, again - scores), 0.0
+        other, other_mean = [*TRUTHS.values()][(number + 7) % len(TRUTHS)]
+        yield "two truths", other(rng, (times, n)) - scores, other_mean - mean
+    for number, (a, b) in enumerate(((0.5, 0.5), (0.9, 0.8), (0.97, 0.95), (0.99, 0.95), (0.6, 0.9))):
+        first, second = shared(np.random.default_rng([seed, n, 100 + number]), (times, n), a, b)
+        yield "two 0/1 models, shared questions", second - first, b - a
+
+
+def paired_coverage(n: int, times: int, seed: int = 0, *, plain: bool = False) -> pd.DataFrame:
+    """Coverage of the interval of paired differences by kind: average and worst; plain t's for comparison."""
     found = []
-    for number, (a, b) in enumerate(((0.5, 0.5), (0.9, 0.8), (0.97, 0.95))):
-        first, second = shared(np.random.default_rng([seed, n, number]), (times, n), a, b)
-        found.append(_holds(second - first, b - a))
-    for number, (name, other) in enumerate(
-        (("uniform", "beta(2, 8)"), ("10 % at 0, 60 % at 1", "60 % at 0, 10 % at 1"), ("beta(8, 2)", "beta(20, 1)"))
-    ):
-        rng = np.random.default_rng([seed, n, 10 + number])
-        (x, mean_x), (y, mean_y) = TRUTHS[name], TRUTHS[other]
-        found.append(_holds(y(rng, (times, n)) - x(rng, (times, n)), mean_y - mean_x))
-    return found
-
-
-def _holds(off: Floats, truth: float) -> float:
-    codes = np.arange(off.shape[1])
-    ends = [difference(row, codes) for row in off]
-    return float(np.mean([e.low <= truth <= e.high for e in ends]))
+    for kind, off, truth in pairs_of_models(n, times, seed):
+        low, high = plain_t(off) if plain else bayesian(list(off), ends=(-1.0, 1.0))
+        found.append((kind, np.mean((low <= truth + 1e-12) & (truth <= high + 1e-12)), np.mean(high - low)))
+    table = pd.DataFrame(found, columns=["kind", "coverage", "width"])
+    return table.groupby("kind", sort=False).agg(
+        average=("coverage", "mean"), worst=("coverage", "min"), width=("width", "mean")
+    )
 
 
 def results(
@@ -263,8 +289,8 @@ def rank_coverage(n: int, rho: float, times: int, seed: int = 0) -> float:
 def run() -> dict[str, Any]:
     """The average coverage of means' intervals at 30 to 500 instances against 95 %, in units of the 2 % allowed."""
     sizes = [n for n in SIZES if n >= 30]
-    binary = {n: float(wilson_coverage(n).mean()) for n in sizes}
-    scored = {n: float(np.mean([*graded_coverage(n, QUICK).values()])) for n in sizes}
+    binary = {n: float(binary_coverage(n).mean()) for n in sizes}
+    scored = {n: float(graded_coverage(n, QUICK)["coverage"].mean()) for n in sizes}
     worst = max(abs(v - 0.95) for v in [*binary.values(), *scored.values()])
     low, high = (f(v for d in (binary, scored) for v in d.values()) for f in (min, max))
     detail = f"average coverage {100 * low:.1f} to {100 * high:.1f} % at {sizes[0]} to {sizes[-1]} instances"
@@ -274,24 +300,34 @@ def run() -> dict[str, Any]:
 def tables(times: int) -> Iterator[str]:
     """The Markdown tables, one text each."""
     sets = max(100, times // 4)
-    plain = ("plain t", "worst", "plain bootstrap", "worst")
     yield _table(
-        f"Means: coverage of 95 % intervals, %. 0/1 scores: {len(SHARES)} true shares from 0.02 to 0.98, exact. "
-        f"Graded: {len(TRUTHS)} truths, {times:,} sets each. Average over truths, and the worst of them. The last "
-        "four columns are the plain methods on the graded truths, for comparison; they are not used.",
-        ("n", "0/1, average", "worst", "graded, average", "worst", "method", *plain),
-        (_means_row(n, times) for n in SIZES),
+        f"Means of 0/1 scores: exact coverage of 95 % intervals over {len(SHARES)} true shares from 0.01 to 0.99, %.",
+        ("n", "Wilson (used), average", "worst", "at share", "Jeffreys, average", "worst", "at share"),
+        (_binary_row(n) for n in SIZES),
     )
+    yield _table(
+        f"Means of graded scores: coverage of 95 % intervals, %, and average width; {len(TRUTHS)} truths, {times:,} "
+        "sets each. Average over truths, and the worst of them. Guaranteed is Gaffke's interval; the last columns are "
+        "methods in common use, for comparison.",
+        ("n", "used, average", "worst", "width", "guaranteed, average", "worst", "width",
+         "plain t, average", "worst", "width", "percentile bootstrap, average", "worst", "width"),
+        (_means_row(n, times) for n in SIZES),
+    )  # fmt: skip
     yield _table(
         "Graded means, truth by truth: coverage, %.",
-        ("truth", *(f"n = {n}" for n in (10, 30, 100))),
-        _truth_rows((10, 30, 100), times),
+        ("truth", *(f"n = {n}" for n in SIZES[:6])),
+        _truth_rows(SIZES[:6], times),
     )
     yield _table(
-        f"Paired differences: coverage, %, {sets:,} sets. Three pairs of 0/1 models on the same questions, three of "
-        "graded ones.",
-        ("n", "0/1, average", "worst", "graded, average", "worst"),
-        (_paired_row(n, sets) for n in SIZES[:-1]),
+        "What the pseudo-observations cost: width of the interval as a multiple of the plain t interval's.",
+        ("truth", *(f"n = {n}" for n in SIZES[:6])),
+        _cost_rows(SIZES[:6], times),
+    )
+    yield _table(
+        f"Paired differences: coverage of 95 % intervals, %, {sets:,} sets for each of {len(TRUTHS)} truths (five "
+        "pairs of 0/1 models). Where the means are equal, what is missing to 100 are false alarms.",
+        ("kind", "n", "used, average", "worst", "width", "plain t, average", "worst", "width"),
+        (row for n in SIZES[:6] for row in _paired_rows(n, sets)),
     )
     yield _table(
         f"From one curve of 8 lengths: coverage, %, {sets:,} sets. Straight falls from 0.95 to 0.32, flat stays at "
@@ -318,22 +354,39 @@ def tables(times: int) -> Iterator[str]:
 
 
 def _truth_rows(sizes: Sequence[int], times: int) -> Iterator[tuple[Any, ...]]:
-    found = [graded_coverage(n, times) for n in sizes]
+    found = [graded_coverage(n, times)["coverage"] for n in sizes]
     for name in TRUTHS:
         yield name, *(_percent(by_truth[name]) for by_truth in found)
 
 
+def _cost_rows(sizes: Sequence[int], times: int) -> Iterator[tuple[Any, ...]]:
+    found = [graded_coverage(n, times)["width"] / graded_coverage(n, times, method=plain_t)["width"] for n in sizes]
+    for name in TRUTHS:
+        yield name, *(f"{by_truth[name]:.2f}" for by_truth in found)
+
+
+def _binary_row(n: int) -> tuple[Any, ...]:
+    cells: list[Any] = [n]
+    for by in ("wilson", "jeffreys"):
+        found = binary_coverage(n, by)
+        cells += [_percent(found.mean()), _percent(found.min()), SHARES[found.argmin()]]
+    return tuple(cells)
+
+
 def _means_row(n: int, times: int) -> tuple[Any, ...]:
-    binary, scored = wilson_coverage(n), np.array([*graded_coverage(n, times).values()])
-    by_t, by_bootstrap = plain_coverage(n, times)
-    cells = [_percent(float(f(v))) for v in (binary, scored) for f in (np.mean, np.min)]
-    plain = [_percent(float(f(v))) for v in (by_t, by_bootstrap) for f in (np.mean, np.min)]
-    return (n, *cells, "t" if n < MIN_BOOTSTRAP else "bootstrap", *plain)
+    cells: list[Any] = [n]
+    for method in (ours, gaffke, plain_t, plain_bootstrap):
+        found = graded_coverage(n, times, method=method)
+        cells += [*(_percent(f(found["coverage"])) for f in (np.mean, np.min)), f"{found['width'].mean():.3f}"]
+    return tuple(cells)
 
 
-def _paired_row(n: int, times: int) -> tuple[Any, ...]:
-    found = np.array(paired_coverage(n, times))
-    return (n, *(_percent(float(f(v))) for v in (found[:3], found[3:]) for f in (np.mean, np.min)))
+def _paired_rows(n: int, times: int) -> Iterator[tuple[Any, ...]]:
+    tables = [paired_coverage(n, times), paired_coverage(n, times, plain=True)]
+    for kind in tables[0].index:
+        figures = [(_percent(t.loc[kind, "average"]), _percent(t.loc[kind, "worst"]), f"{t.loc[kind, 'width']:.3f}")
+                   for t in tables]  # fmt: skip
+        yield kind, n, *figures[0], *figures[1]
 
 
 def _curve_rows(times: int) -> Iterator[tuple[Any, ...]]:

@@ -75,7 +75,7 @@ def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     assert ["chance" in " ".join(names(f)) for f in shown] == [True, True, False, False]
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
     points = at.dataframe[0].value
-    assert set(points["interval by"]) == {"published", "wilson", "bootstrap", "t"}
+    assert set(points["interval by"]) == {"published", "wilson", "bayesian-bootstrap"}
     sources = set(points["source"])
     assert {"sample: published", "sample: readers_latent_list", "sample: readers_mrcr"} == sources
 

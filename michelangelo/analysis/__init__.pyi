@@ -24,9 +24,8 @@ from .effective import EffectiveLength as EffectiveLength
 from .effective import effective_length as effective_length
 from .effective import effective_lengths as effective_lengths
 from .gates import gate as gate
-from .intervals import bootstrap as bootstrap
+from .intervals import bayesian as bayesian
 from .intervals import mean_interval as mean_interval
-from .intervals import student as student
 from .intervals import wilson as wilson
 from .joint_curves import Joint as Joint
 from .joint_curves import joint as joint

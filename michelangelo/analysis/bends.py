@@ -54,7 +54,7 @@ def plateaus(
         ``lengths``, ``n_instances``, ``verdict`` (``plateau``, ``bends but keeps falling``, ``no plateau detected``,
         ``not tested``), ``text`` (a sentence). All but ``p`` and the words are missing where nothing was tested.
     """
-    whole = joint(source, split=split, metric=metric, cluster=cluster, seed=seed)
+    whole = joint(source, split=split, metric=metric, cluster=cluster)
     found = []
     for told, rows in series_of(whole, samples_only=True):
         found.append({**told, **_bend(whole, rows, seed)})

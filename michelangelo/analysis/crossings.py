@@ -51,7 +51,7 @@ def crossovers(
         ``support`` (share of draws with a crossing of this direction), ``p`` of the test, ``lengths``, ``n_instances``,
         ``verdict`` (words).
     """
-    whole = joint(source, split=split, metric=metric, cluster=cluster, seed=seed)
+    whole = joint(source, split=split, metric=metric, cluster=cluster)
     groups: dict[tuple[Any, ...], tuple[dict[str, Any], dict[str, Ints]]] = {}
     for told, rows in series_of(whole):
         apart = {k: v for k, v in told.items() if k not in ("model", "family")}

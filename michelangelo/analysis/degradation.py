@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Instances, Ints, cells_of, gather, needed, ratio, scores_of
-from michelangelo.analysis.intervals import MIN_BOOTSTRAP, MIN_INSTANCES, graded, shaped, wilson
+from michelangelo.analysis.intervals import MIN_INSTANCES, bayesian, shaped, wilson
 from michelangelo.analysis.origin import provenance
 from michelangelo.results.table.columns import TEXT
 
@@ -31,7 +31,6 @@ def curves(
     *,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Mean score by length for every series.
 
@@ -44,7 +43,6 @@ def curves(
         by: columns that tell series apart.
         split: further ones, e.g. ``("complexity",)``, ``("view",)`` or ``("source",)``.
         metric: ``"score"``, or the name of a variant in ``scores``.
-        seed: of the bootstrap.
 
     Returns:
         One row per series and ``target_tokens``, in order of the series and then the length:
@@ -53,8 +51,8 @@ def curves(
         - ``n_planned``, ``n_measured``: samples (missing for averages of unknown n); ``n_instances``: measured ones;
         - ``mean``, ``low``, ``high``: 0 to 1, NaN where nothing was measured or no interval can be given;
         - ``se``: standard error of the mean over instances (NaN below 2 instances);
-        - ``method``: ``wilson`` (0/1 scores), ``t`` (graded, below 20 instances), ``bootstrap`` (graded), ``none``
-          (below 5 instances) or ``published``;
+        - ``method``: ``wilson`` (0/1 scores), ``bayesian-bootstrap`` (graded), ``none`` (below 5 instances) or
+          ``published``;
         - ``worst``: the mean with each unmeasured sample counted 0;
         - ``running_mean``, ``running_low``, ``running_high``: the mean over all instances up to this length, which the
           paper plots, and its interval; the latter takes the lengths' instances for different ones;
@@ -67,7 +65,7 @@ def curves(
     Raises:
         UserError: where a column is missing or the metric occurs in no row.
     """
-    return curves_and_instances(frame, by, split=split, metric=metric, seed=seed)[0]
+    return curves_and_instances(frame, by, split=split, metric=metric)[0]
 
 
 def curves_and_instances(
@@ -76,7 +74,6 @@ def curves_and_instances(
     *,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> tuple[pd.DataFrame, Instances]:
     """As ``curves``, with the instances behind the cells; ``cell`` is the position of a row of the curves."""
     keys = [*dict.fromkeys([*by, *split])]
@@ -84,7 +81,7 @@ def curves_and_instances(
     cells, index = cells_of(rows, keys)
     score = scores_of(frame, metric)
     found = gather(rows, index, score)
-    out = _samples(rows, cells, index, score, found, seed)
+    out = _samples(rows, cells, index, score, found)
     _aggregates(rows, cells, index, score, out)
     _add_running(out, keys)
     out["hollow"] = _hollow(out)
@@ -97,9 +94,7 @@ def curves_and_instances(
     return ordered, replace(found, cell=place[found.cell])
 
 
-def _samples(
-    rows: pd.DataFrame, cells: pd.DataFrame, index: Ints, score: Floats, found: Instances, seed: int
-) -> pd.DataFrame:
+def _samples(rows: pd.DataFrame, cells: pd.DataFrame, index: Ints, score: Floats, found: Instances) -> pd.DataFrame:
     """Every column for cells of samples; cells of averages are filled in afterwards."""
     size = len(cells)
     status, names = pd.factorize(rows["status"], use_na_sentinel=False)
@@ -118,7 +113,7 @@ def _samples(
     out["n_instances"] = pd.array(count, dtype="Int64")
     out["mean"] = ratio(total, count)
     mean = out["mean"].to_numpy()
-    out["low"], out["high"], out["method"] = _intervals(found.cell, value, mean, count, seed)
+    out["low"], out["high"], out["method"] = _intervals(found.cell, value, mean, count)
     off = np.where(there, (value - mean[found.cell]) ** 2, 0.0)
     out["se"] = np.sqrt(ratio(np.bincount(found.cell, weights=off, minlength=size), count * (count - 1)))
     out["worst"] = ratio(
@@ -134,7 +129,7 @@ def _samples(
     return out
 
 
-def _intervals(cell: Ints, value: Floats, mean: Floats, count: Floats, seed: int) -> tuple[Floats, Floats, list[str]]:
+def _intervals(cell: Ints, value: Floats, mean: Floats, count: Floats) -> tuple[Floats, Floats, list[str]]:
     size = len(mean)
     low, high, method = np.full(size, np.nan), np.full(size, np.nan), np.full(size, "none", dtype=object)
     there = ~np.isnan(value)
@@ -149,8 +144,8 @@ def _intervals(cell: Ints, value: Floats, mean: Floats, count: Floats, seed: int
         wanted = np.flatnonzero((enough & partial)[cell] & there)
         wanted = wanted[np.argsort(cell[wanted], kind="stable")]
         ends = np.cumsum(count[chosen].astype(int))[:-1]
-        low[chosen], high[chosen] = graded(np.split(value[wanted], ends), seed)
-        method[chosen] = np.where(count[chosen] < MIN_BOOTSTRAP, "t", "bootstrap")
+        low[chosen], high[chosen] = bayesian(np.split(value[wanted], ends))
+        method[chosen] = "bayesian-bootstrap"
     return low, high, method.tolist()
 
 

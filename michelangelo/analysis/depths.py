@@ -36,7 +36,6 @@ def heat_map(
     bins: int = 5,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Mean score by length and depth; averages and rows without a depth are left out.
 
@@ -46,7 +45,6 @@ def heat_map(
         bins: bins of depth, of equal width.
         split: as in ``curves``; the depth is a side of the map already and left out of it.
         metric: as in ``curves``.
-        seed: of the bootstrap.
 
     Returns:
         One row per series, length and bin that has rows, in that order: the columns of ``by`` and ``split``,
@@ -63,7 +61,7 @@ def heat_map(
     if not len(rows):
         return pd.DataFrame(columns=[*keys, "target_tokens", "depth_bin", "depth_low", "depth_high", *shown])
     short = rows.drop(columns="depth").rename(columns={"depth_bin": "depth"}).reset_index(drop=True)
-    table = curves(short, keys, split=("depth",), metric=metric, seed=seed).rename(columns={"depth": "depth_bin"})
+    table = curves(short, keys, split=("depth",), metric=metric).rename(columns={"depth": "depth_bin"})
     ordered = table.sort_values([*keys, "target_tokens", "depth_bin"], na_position="first", ignore_index=True)
     half = 0.5 / bins
     ordered["depth_low"], ordered["depth_high"] = ordered["depth_bin"] - half, ordered["depth_bin"] + half

@@ -1,4 +1,4 @@
-"""95 % intervals of a mean score over instances: Wilson for 0/1 scores, bootstrap and Student's t for graded ones.
+"""95 % intervals of a mean over instances: Wilson's for 0/1 scores, a Bayesian bootstrap for graded ones.
 
 They cover the choice of instances, not how a provider varies between days. Formulas, sources and how often they
 cover the truth: ``docs/statistics.md``.
@@ -7,10 +7,11 @@ cover the truth: ``docs/statistics.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
+
+from michelangelo.analysis.dirichlet import quantiles
 
 Floats = npt.NDArray[np.float64]
 
@@ -18,14 +19,15 @@ LEVEL = 0.95
 MIN_INSTANCES = 5
 """Below this many instances no interval is given."""
 
-MIN_BOOTSTRAP = 20
-"""Below this many instances graded scores get a t interval instead of the bootstrap."""
-
-DRAWS = 2000
 Z = 1.959963984540054
 """The normal distribution's 97.5 % point."""
 
-_DRAWN = 250  # above this many instances the draws' quantiles are expanded from the moments
+SCORES = (0.0, 1.0)
+"""The least and the largest score possible; of a paired difference -1 and 1."""
+
+_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+_HALVES, _LOWEST, _HIGHEST = (0.5, 0.5), (1.0, 0.0), (0.0, 1.0)
+_TOGETHER = 200_000  # so many values are worked on at once
 
 
 def wilson(mean: npt.ArrayLike, n: npt.ArrayLike, z: npt.ArrayLike = Z) -> tuple[Floats, Floats]:
@@ -76,105 +78,79 @@ def shaped(
     return wilson(m, np.where(like > 0, like, size), np.where(known, stdtrit(np.maximum(free, 1), 0.975), Z))
 
 
-def student(mean: npt.ArrayLike, deviation: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
-    """The interval of means of n graded scores each, by their sample standard deviations; see ``shaped``.
+def bayesian(
+    cells: Sequence[Floats], *, ends: tuple[float, float] = SCORES, guaranteed: bool = False
+) -> tuple[Floats, Floats]:
+    """The Bayesian bootstrap of means (Rubin 1981) with half a pseudo-observation at each end of what is possible.
+
+    The mean's weights have a Dirichlet distribution, 1 for each instance and 1/2 for each end; the interval holds the
+    middle 95 %, computed rather than drawn (``dirichlet.quantiles``). On 0/1 scores it is Jeffreys' (Brown, Cai and
+    DasGupta 2001). What is so rare that no instance shows it, such as a 0 among scores near 1, is never ruled out; the
+    price is a longer interval where all scores lie close together. An end inside the mean is moved out to it.
 
     Args:
-        mean: mean scores, 0 to 1.
-        deviation: sample standard deviations (divisor n - 1).
-        n: numbers of instances, at least 2; same shape.
+        cells: values by instance, one array per cell, each with at least one value.
+        ends: the least and the largest value possible.
+        guaranteed: Gaffke's interval (2005) instead, Clopper and Pearson's on 0/1 scores: a whole pseudo-observation at
+            the end an interval's end is to guard, none at the other. No truth is known that it holds less than 95 %.
 
     Returns:
-        Lower and upper ends, 0 to 1.
-    """
-    size = np.asarray(n, dtype=float)
-    return shaped(mean, np.asarray(deviation, dtype=float) / np.sqrt(size), size, size - 1)
-
-
-@lru_cache(maxsize=32)
-def _weights(n: int, seed: int) -> Floats:
-    """How often each of n instances is drawn in each of ``DRAWS`` samples with replacement; shape (DRAWS, n)."""
-    rng = np.random.default_rng([seed, n])
-    drawn = rng.integers(0, n, size=(DRAWS, n)) + np.arange(DRAWS)[:, None] * n
-    return np.bincount(drawn.ravel(), minlength=DRAWS * n).reshape(DRAWS, n).astype(float)
-
-
-def _expanded(values: Floats) -> tuple[float, float]:
-    """The ends the bootstrap of many values has, by Cornish and Fisher's expansion to the third moment (Hall 1992)."""
-    off = values - values.mean()
-    deviation = float(np.sqrt(np.mean(off**2)))
-    if deviation < 1e-9:
-        return float(values.mean()), float(values.mean())
-    bend = float(np.mean(off**3)) / deviation**3 / np.sqrt(len(values)) / 6 * (Z**2 - 1)
-    unit = deviation / np.sqrt(len(values))
-    return float(values.mean() + unit * (bend - Z)), float(values.mean() + unit * (bend + Z))
-
-
-def bootstrap(cells: Sequence[Floats], seed: int = 0) -> tuple[Floats, Floats]:
-    """Percentile bootstrap of the mean (Efron 1979), ``DRAWS`` samples with replacement per cell.
-
-    A cell's interval depends on its own scores and the seed alone, not on the other cells. Above 250 instances the
-    quantiles are computed from the moments instead of drawn; the seed has no part in them then.
-
-    Args:
-        cells: scores by instance, one array per cell, each with at least one value.
-        seed: of the draws.
-
-    Returns:
-        Lower and upper ends, one per cell; a zero-length interval is replaced by Wilson's (see ``wilson``).
+        Lower and upper ends, one per cell, of length above 0.
     """
     low, high = np.full(len(cells), np.nan), np.full(len(cells), np.nan)
     sizes = np.array([len(c) for c in cells], dtype=int)
-    for n in np.unique(sizes[sizes <= _DRAWN]):
-        members = np.flatnonzero(sizes == n)
-        means = _weights(int(n), seed) @ np.sort(np.stack([cells[i] for i in members.tolist()]), axis=1).T / n
-        low[members], high[members] = np.percentile(means, [50 * (1 - LEVEL), 50 * (1 + LEVEL)], axis=0)
-    for i in np.flatnonzero(sizes > _DRAWN).tolist():
-        low[i], high[i] = _expanded(np.asarray(cells[i], dtype=float))
-    flat = high - low < 1e-9
-    if flat.any():
-        means = np.array([np.mean(c) for c in cells])
-        low[flat], high[flat] = wilson(means[flat], sizes[flat])
-    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+    sides = ((_LOWEST, _TAILS[:1]), (_HIGHEST, _TAILS[1:])) if guaranteed else ((_HALVES, _TAILS),)
+    for n in np.unique(sizes).tolist():
+        members, step = np.flatnonzero(sizes == n), max(1, _TOGETHER // n)
+        for part in np.split(members, range(step, len(members), step)):
+            values = np.sort(np.stack([cells[i] for i in part.tolist()]).astype(float), axis=1)
+            one = np.ones(n)
+            found = [quantiles(values, one, one, ends, masses, tails) for masses, tails in sides]
+            (left, right), mean = np.concatenate(found), values.mean(axis=1)
+            low[part], high[part] = np.minimum(left, mean), np.maximum(right, mean)
+    return low, high
 
 
-def graded(cells: Sequence[Floats], seed: int = 0) -> tuple[Floats, Floats]:
-    """The interval of graded means: ``student`` below 20 instances; from there on the percentile bootstrap.
+def clustered(
+    values: npt.ArrayLike,
+    sizes: npt.ArrayLike,
+    masses: npt.ArrayLike | None = None,
+    *,
+    ends: tuple[float, float] = SCORES,
+) -> tuple[float, float]:
+    """As ``bayesian`` for one average over clusters, such as several questions about one haystack.
 
-    Where few of many scores differ from 0 or 1, the percentile bootstrap is too short. Each of its ends is therefore
-    moved out to ``student``'s where that lies further out (``docs/statistics.md`` has the simulation).
+    Clusters are weighed whole, as instances are there; the pseudo-observations are as large as the average cluster.
 
     Args:
-        cells: scores by instance, one array per cell, each with at least two values.
-        seed: of the bootstrap.
-
-    Returns:
-        Lower and upper ends, one per cell.
+        values: means by cluster.
+        sizes: instances by cluster, above 0.
+        masses: what each counts, 1 where left out: three copies of one cluster of 1/3 each are that cluster.
+        ends: the least and the largest value possible.
     """
-    if not len(cells):
-        return np.empty(0), np.empty(0)
-    size = np.array([len(c) for c in cells], dtype=float)
-    mean = np.array([np.mean(c) for c in cells])
-    low, high = student(mean, np.array([np.std(c, ddof=1) for c in cells]), size)
-    drawn = np.flatnonzero(size >= MIN_BOOTSTRAP)
-    if len(drawn):
-        left, right = bootstrap([cells[i] for i in drawn.tolist()], seed)
-        low[drawn], high[drawn] = np.minimum(low[drawn], left), np.maximum(high[drawn], right)
-    return np.minimum(low, mean), np.maximum(high, mean)
+    value, size = np.asarray(values, dtype=float), np.asarray(sizes, dtype=float)
+    mass = np.ones(len(value)) if masses is None else np.asarray(masses, dtype=float)
+    size = size * mass.sum() / float(mass @ size)
+    mean = float(mass @ (size * value) / mass.sum())
+    low, high = quantiles(value[None], size, mass, ends, _HALVES, _TAILS)[:, 0].tolist()
+    return min(low, mean), max(high, mean)
 
 
-def mean_interval(values: npt.ArrayLike, seed: int = 0) -> tuple[float, float, str]:
-    """The interval of one mean over instances, and its method: ``wilson``, ``t``, ``bootstrap`` or ``none`` (NaN).
+def mean_interval(values: npt.ArrayLike, *, guaranteed: bool = False) -> tuple[float, float, str]:
+    """The interval of one mean over instances, and its method.
 
     Args:
         values: scores by instance, 0 to 1.
-        seed: of the bootstrap.
+        guaranteed: Gaffke's interval, see ``bayesian``.
+
+    Returns:
+        Lower end, upper end, and ``wilson``, ``bayesian-bootstrap``, ``gaffke`` or ``none`` (ends NaN).
     """
     each = np.asarray(values, dtype=float)
     if len(each) < MIN_INSTANCES:
         return np.nan, np.nan, "none"
-    if ((each == 0) | (each == 1)).all():
+    if not guaranteed and ((each == 0) | (each == 1)).all():
         low, high = wilson(each.mean(), len(each))
         return float(low), float(high), "wilson"
-    (left,), (right,) = graded([each], seed)
-    return float(left), float(right), "t" if len(each) < MIN_BOOTSTRAP else "bootstrap"
+    (left,), (right,) = bayesian([each], guaranteed=guaranteed)
+    return float(left), float(right), "gaffke" if guaranteed else "bayesian-bootstrap"

@@ -149,7 +149,6 @@ def joint(
     split: Sequence[str] = (),
     metric: str = "score",
     cluster: str | None = None,
-    seed: int = 0,
 ) -> Joint:
     """Curves with the covariance of their means.
 
@@ -161,7 +160,6 @@ def joint(
         split: as in ``curves``.
         metric: as in ``curves``.
         cluster: a column of the rows; rows with the same value in it vary together, e.g. questions about one haystack.
-        seed: of the bootstrap.
 
     Raises:
         UserError: where a column is missing.
@@ -173,7 +171,7 @@ def joint(
         return Joint(table, _ends(table), _error(table), {})
     if cluster is not None and cluster not in source.columns:
         raise UserError(f"the frame has no column {cluster!r} to cluster by")
-    table, found = curves_and_instances(source, by, split=split, metric=metric, seed=seed)
+    table, found = curves_and_instances(source, by, split=split, metric=metric)
     groups = found.ident
     if cluster is not None:
         groups = _clusters(source[cluster].iloc[found.row], found)

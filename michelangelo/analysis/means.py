@@ -12,7 +12,7 @@ from michelangelo.analysis.intervals import MIN_INSTANCES, mean_interval
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A mean over instances with its 95 % interval, as ``curves`` has it (Wilson, t or bootstrap).
+    """A mean over instances with its 95 % interval, as ``curves`` has it (Wilson or Bayesian bootstrap).
 
     Attributes:
         mean: ``None`` where nothing could be measured.

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Ints, scores_of
-from michelangelo.analysis.intervals import MIN_INSTANCES, Z, wilson
+from michelangelo.analysis.intervals import MIN_INSTANCES, clustered
 from michelangelo.errors import UserError
 
 _COUNTED = 13
@@ -45,10 +45,9 @@ def paired_differences(
         Per combination of ``within`` one row per length, then one of all lengths (``target_tokens`` missing): the
         columns of ``within``; ``a``, ``b``; ``n_shared`` (instances both measured; repeats are matched and averaged
         first), ``n_clusters``; ``mean_a``, ``mean_b`` (over these), ``difference`` (b - a), ``low``, ``high`` (95 %,
-        NaN below 5 clusters), ``se``, ``method`` (``bonett-price`` for 0/1 scores, else ``t``; ``wilson`` where all
-        differ by the same), ``a_better``, ``b_better``, ``equal`` (instances), ``p`` (two-sided) and ``test``
-        (``sign``: exact McNemar; ``wilcoxon``), ``verdict``: ``no difference detected`` where the interval holds 0,
-        else who is better.
+        NaN below 5 clusters), ``se``, ``method`` (``bayesian-bootstrap``, or ``none``), ``a_better``, ``b_better``,
+        ``equal`` (instances), ``p`` (two-sided) and ``test`` (``sign``: exact McNemar; ``wilcoxon``), ``verdict``:
+        ``no difference detected`` where the interval holds 0, else who is better.
 
     Raises:
         UserError: where a name or a column is missing, or the rows have no instances.
@@ -127,34 +126,19 @@ class Difference:
 
 
 def difference(off: Floats, codes: Ints) -> Difference:
-    """The mean of paired differences in [-1, 1], with an interval over clusters.
+    """The mean of paired differences in [-1, 1], with an interval over clusters and the cluster-robust error.
 
-    0/1 scores without clusters: Bonett and Price's adjusted interval (2012): two more pairs, one for each side. Else
-    Student's t with the cluster-robust error (Miller 2024). Where all differences are equal, the interval
-    is as long as Wilson's for none of n.
+    The interval is the Bayesian bootstrap's, with half a pseudo-observation at -1 and at 1 (``intervals.clustered``).
     """
-    from scipy.special import stdtrit
-
     n, value = len(off), float(off.mean())
-    summed = np.bincount(codes, weights=off - value)
-    clusters = int(np.sum(np.bincount(codes) > 0))
+    sizes = np.bincount(codes)
+    summed, sizes = np.bincount(codes, weights=off)[sizes > 0], sizes[sizes > 0]
+    clusters = len(sizes)
     if clusters < MIN_INSTANCES:
         return Difference(value, np.nan, np.nan, np.nan, clusters, "none")
-    se = float(np.sqrt(np.sum(summed**2) * clusters / (clusters - 1)) / n)
-    if clusters == n and np.isin(off, (-1.0, 0.0, 1.0)).all():
-        up, down = ((off == side).sum() + 1 for side in (1, -1))
-        centre = (up - down) / (n + 2)
-        half = Z * float(np.sqrt(((up + down) / (n + 2) - centre**2) / (n + 2)))
-        return _clipped(value, centre - half, centre + half, se, clusters, "bonett-price")
-    if se < 1e-9:
-        reach = float(wilson(0.0, clusters)[1])
-        return _clipped(value, value - reach, value + reach, se, clusters, "wilson")
-    half = float(stdtrit(clusters - 1, 0.975)) * se
-    return _clipped(value, value - half, value + half, se, clusters, "t")
-
-
-def _clipped(value: float, low: float, high: float, se: float, clusters: int, method: str) -> Difference:
-    return Difference(value, max(-1.0, min(low, value)), min(1.0, max(high, value)), se, clusters, method)
+    se = float(np.sqrt(np.sum((summed - value * sizes) ** 2) * clusters / (clusters - 1)) / n)
+    low, high = clustered(summed / sizes, sizes, ends=(-1.0, 1.0))
+    return Difference(value, low, high, se, clusters, "bayesian-bootstrap")
 
 
 def _test(off: Floats, single: bool) -> tuple[float, str]:

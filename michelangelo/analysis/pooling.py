@@ -11,7 +11,7 @@ import pandas as pd
 
 from michelangelo.analysis.cells import Floats, distinct, gather, needed, records, scores_of
 from michelangelo.analysis.degradation import SERIES
-from michelangelo.analysis.intervals import MIN_INSTANCES, mean_interval, student, wilson
+from michelangelo.analysis.intervals import MIN_INSTANCES, clustered, mean_interval, wilson
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import STANDARD_LENGTHS, format_length
 
@@ -56,7 +56,6 @@ def running(
     *,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> pd.DataFrame:
     """The running (cumulative) mean the paper plots: over all instances whose context is at most so long.
 
@@ -68,7 +67,6 @@ def running(
         by: as in ``curves``.
         split: as in ``curves``.
         metric: as in ``curves``.
-        seed: of the bootstrap.
 
     Returns:
         One row per series and length that adds instances: the columns of ``by`` and ``split``, ``up_to`` (tokens),
@@ -81,7 +79,7 @@ def running(
         mine = mine[np.argsort(length[mine], kind="stable")]
         ends = np.searchsorted(length[mine], _steps(length[mine], at), side="right")
         for end in np.unique(ends[ends > 0]).tolist():
-            point = _point(value[mine[:end]], seed)
+            point = _point(value[mine[:end]])
             limit = int(_steps(length[mine], at)[ends == end].min())
             found.append({**told, "up_to": limit, **point})
     return pd.DataFrame(found, columns=[*keys, "up_to", *_POINT])
@@ -90,8 +88,8 @@ def running(
 _POINT = ("mean", "low", "high", "method", "n_instances")
 
 
-def _point(values: Floats, seed: int) -> dict[str, Any]:
-    low, high, method = mean_interval(values, seed)
+def _point(values: Floats) -> dict[str, Any]:
+    low, high, method = mean_interval(values)
     return {"mean": float(values.mean()), "low": low, "high": high, "method": method, "n_instances": len(values)}
 
 
@@ -147,7 +145,6 @@ def pooled(
     joined: bool = False,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Means over the nested context subsets, and over all of them pooled with each instance counted once.
 
@@ -159,7 +156,6 @@ def pooled(
             shortest bucket stands there several times. With an ``instance_id`` copies are averaged and this has no use.
         split: as in ``curves``.
         metric: as in ``curves``.
-        seed: of the bootstrap.
 
     Returns:
         Per series one row per subset and one of all: the columns of ``by`` and ``split``; ``subset`` (``to 32K``, ...,
@@ -176,24 +172,23 @@ def pooled(
         beyond = int((mine & (length > longest)).sum())
         for limit in sorted(limits):
             chosen = mine & (length <= limit)
-            point = _weighted(value[chosen], length[chosen], limits, joined, seed)
+            point = _weighted(value[chosen], length[chosen], limits, joined)
             found.append({**told, "subset": f"to {format_length(limit)}", "up_to": limit, **point, "beyond": beyond})
         chosen = mine & (length <= longest)
-        point = _weighted(value[chosen], length[chosen], limits, joined, seed)
+        point = _weighted(value[chosen], length[chosen], limits, joined)
         found.append({**told, "subset": "pooled", "up_to": longest, **point, "beyond": beyond})
     return pd.DataFrame(found, columns=[*keys, "subset", "up_to", *_POINT, "beyond"])
 
 
-def _weighted(value: Floats, length: Floats, limits: Sequence[int], joined: bool, seed: int) -> dict[str, Any]:
+def _weighted(value: Floats, length: Floats, limits: Sequence[int], joined: bool) -> dict[str, Any]:
     if not len(value):
         return {"mean": np.nan, "low": np.nan, "high": np.nan, "method": "none", "n_instances": 0}
     if not joined:
-        return _point(value, seed)
+        return _point(value)
     weight = subset_weights(length, limits)
     n, mean = float(weight.sum()), float(weight @ value / weight.sum())
     low, high = np.nan, np.nan
     if n >= MIN_INSTANCES:
-        spread = np.sqrt(weight @ (value - mean) ** 2 / n * n / max(n - 1, 1))
-        ends = wilson(mean, n) if np.isin(value, (0.0, 1.0)).all() else student(mean, spread, n)
-        low, high = float(ends[0]), float(ends[1])
+        binary = bool(np.isin(value, (0.0, 1.0)).all())
+        low, high = map(float, wilson(mean, n) if binary else clustered(value, np.ones(len(value)), weight))
     return {"mean": mean, "low": low, "high": high, "method": "weighted", "n_instances": round(n)}

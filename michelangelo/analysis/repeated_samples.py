@@ -46,7 +46,6 @@ def repeats(
     threshold: float = 1.0,
     split: Sequence[str] = (),
     metric: str = "score",
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Mean, pass@k and majority vote of the instances of every series and length; intervals are over instances.
 
@@ -61,7 +60,6 @@ def repeats(
         threshold: a repeat is right for pass@k where its score is at least this.
         split: as in ``curves``.
         metric: as in ``curves``.
-        seed: of the bootstrap.
 
     Returns:
         One row per series, length and statistic: the columns of ``by`` and ``split``, ``target_tokens``,
@@ -88,7 +86,7 @@ def repeats(
         repeats_of = found.measured[members]
         spread = {"fewest": int(repeats_of.min()), "most": int(repeats_of.max())}
         for name, values in parts.items():
-            line = _line(values[members], seed)
+            line = _line(values[members])
             line |= {"threshold": threshold if name.startswith("pass@") else np.nan}
             line |= {"ties": int(tied[members].sum()) if name == "majority" else 0}
             out.append({**told, "statistic": name, **line, **spread})
@@ -99,9 +97,9 @@ def repeats(
     return ordered.drop(columns="_place").reset_index(drop=True)
 
 
-def _line(values: Floats, seed: int) -> dict[str, Any]:
+def _line(values: Floats) -> dict[str, Any]:
     known = values[~np.isnan(values)]
-    low, high, method = mean_interval(known, seed)
+    low, high, method = mean_interval(known)
     value = float(known.mean()) if len(known) else np.nan
     return {"value": value, "low": low, "high": high, "method": method, "n_instances": len(known)}
 

@@ -33,8 +33,8 @@ _GRIDS = 12  # heat maps drawn of a task
 _METHOD = (
     "Mean: over instances, repeats of one instance averaged first; unmeasured samples are left out and counted.",
     "Worst: the same with each unmeasured sample counted 0.",
-    "Interval: 95 % over instances: Wilson for 0/1 scores; for graded ones a seeded percentile bootstrap of 2,000 "
-    "draws, Student's t below 20 instances; none below 5. It does not cover how a provider varies between days.",
+    "Interval: 95 % over instances: Wilson for 0/1 scores; for graded ones a Bayesian bootstrap with half a "
+    "pseudo-observation at 0 and at 1; none below 5. It does not cover how a provider varies between days.",
     "Hollow markers: over 10 % of a cell's samples unmeasured, or fewer than 5 instances. A gap: nothing was measured.",
     "Published scores are somebody else's averages: no interval, never joined with samples, nor across variants.",
     "Chance (dotted): random readers on 200 simulated questions of the rows' own parameters, seed 0; tasks unknown "
