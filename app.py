@@ -6,7 +6,7 @@ import streamlit as st
 
 from michelangelo.lsq.registry import TASKS
 from michelangelo.models.registry import PROVIDERS
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import tell
 
 PAGES = Path(__file__).resolve().parent / "pages"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import runpy
 import socket
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -135,5 +136,10 @@ def serve(*, host: str = "127.0.0.1", port: int | None = None) -> None:
     flags = server_flags(folder, host=host, port=find_port(host, port))
     from streamlit.web import cli
 
-    entry = Path(__file__).parent / "web" / "shared" / "entry.py"
-    cli.main(["run", str(entry), *flags], prog_name="streamlit", standalone_mode=False)
+    cli.main(["run", __file__, *flags], prog_name="streamlit", standalone_mode=False)
+
+
+if __name__ == "__main__":
+    # Streamlit runs this file, away from ``pages/``: beside a folder of that name it serves a first request for a page
+    # of its own older navigation, before ``app.py`` has said what the pages are.
+    runpy.run_path(str(app_folder() / "app.py"))

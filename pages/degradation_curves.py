@@ -1,23 +1,18 @@
 """Degradation curves: where models lose what they can at the shortest length, and how sure that is."""
 
-from functools import partial
-
-import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
 from michelangelo import plots
 from michelangelo.analysis import curve_choice, curve_tables
-from michelangelo.analysis.chance import Rates
 from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.errors import UserError
 from michelangelo.web.curves import controls as curve_controls
 from michelangelo.web.curves import data as curve_data
-from michelangelo.web.curves import export as curve_export
 from michelangelo.web.curves import tabs as curve_tabs
-from michelangelo.web.curves.data import Shown
-from michelangelo.web.shared.figures import show_figure
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.curves.data import Shown, kept
+from michelangelo.web.shared import sources
+from michelangelo.web.shared.show import show_figure, tell
 
 
 def no_match(choice: curve_choice.Choice) -> None:
@@ -29,29 +24,34 @@ def no_match(choice: curve_choice.Choice) -> None:
     st.stop()
 
 
-def panels(shown: Shown, looks: curve_controls.Looks, chance: Rates, name: str = "d_figure") -> None:
-    """A figure per task, per task and family, or per model; made once for each set of points and looks."""
-    parts = [part for _, part in shown.table.groupby(curve_controls.BY[looks.view], sort=False)]
-    with st.grid("auto", min_column_width=430) if len(parts) > 1 else st.container():
-        for number, part in enumerate(parts):
-            drawn = (number, looks.view, looks.theme, curve_controls.span(), *sorted(looks.shown))
-            figure, alt = shown.kept(name, partial(panel, shown, looks, chance, part), *drawn)
-            show_figure(figure, key=f"{name}_{number}", alt=alt)
+def panels(shown: Shown, looks: curve_controls.Looks, *, chance: bool) -> None:
+    """A figure per task, per task and family, or per model."""
+    count = shown.table.groupby(curve_controls.BY[looks.view], sort=False).ngroups
+    with st.grid("auto", min_column_width=430) if count > 1 else st.container():
+        for number in range(count):
+            figure, alt = panel(shown, looks, number, chance, curve_controls.span())
+            show_figure(figure, key=f"{'d_figure' if chance else 'd_plain'}_{number}", alt=alt)
 
 
-def panel(shown: Shown, looks: curve_controls.Looks, chance: Rates, part: pd.DataFrame) -> tuple[go.Figure, str]:
-    """A figure of some of the points, and what it shows in words."""
+@kept
+def panel(
+    shown: Shown, looks: curve_controls.Looks, number: int, chance: bool, span: tuple[int, int]
+) -> tuple[go.Figure, str]:
+    """One figure, and what it shows in words."""
+    groups = shown.table.groupby(curve_controls.BY[looks.view], sort=False)
+    part = [rows for _, rows in groups][number]
     figure = plots.curves(
-        part.assign(task=part["panel"]), looks.view, bands="Bands" in looks.shown, chance=chance,
-        running="Running mean" in looks.shown, effective="Effective length" in looks.shown,
-        threshold=looks.threshold, theme=shown.theme, legend="below", columns=1, note=shown.provenance(part),
-        span=curve_controls.span(),
+        part.assign(task=part["panel"]), looks.view, bands="Bands" in looks.shown,
+        chance=shown.chances() if chance else {}, running="Running mean" in looks.shown,
+        effective="Effective length" in looks.shown, threshold=looks.threshold, theme=looks.theme, legend="below",
+        columns=1, note=shown.provenance(part), span=span,
     )  # fmt: skip
     return figure, curve_tables.takeaway(part)
 
 
 st.title("Degradation curves")
-data = curve_data.in_use()
+data = sources.in_use("d_")
+tell("Several results in use answer the same questions.", data.left_out, level="note")
 groups = curve_data.groups(data.key, data.frame)
 head = st.container()
 looks = curve_controls.looks_of(groups.metrics, groups.tags)
@@ -63,21 +63,22 @@ except UserError as error:
     st.stop()
 with head:
     choice = curve_controls.filters(every.table)
-found = curve_choice.choose(every.table, choice, looks.view, split=bool(looks.split))
-if found.table["mean"].notna().sum() == 0 or not (found.table["target_tokens"] > 0).any():
+chosen = curve_choice.choose(every.table, choice, looks.view, split=bool(looks.split))
+if chosen.table["mean"].notna().sum() == 0 or not (chosen.table["target_tokens"] > 0).any():
     no_match(choice)
-drawn = restricted(every, found.table["place"].tolist())
+drawn = restricted(every, chosen.table["place"].tolist())
 shown = Shown(data, groups, every, drawn, looks.split, looks.metric, looks.threshold, looks.theme)
-warnings, notes = shown.remarks()
+warnings, notes = curve_data.remarks(shown)
 tell("These results used different versions.", warnings)
 with st.container(horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"):
-    st.text(curve_tables.count_line(found), width="stretch")
-    curve_export.buttons(shown)
-slot = st.empty()
-if "Chance" in looks.shown and not shown.chances_known:
+    st.text(curve_tables.count_line(chosen), width="stretch")
+    curve_controls.downloads(shown)
+slot, chance = st.empty(), "Chance" in looks.shown
+if chance and not shown.chances_known:
     with slot.container():  # simulating takes a moment; the curves need not wait for it
-        panels(shown, looks, {}, "d_plain")
+        panels(shown, looks, chance=False)
+    shown.chances()
 with slot.container():
-    panels(shown, looks, shown.chances() if "Chance" in looks.shown else {})
+    panels(shown, looks, chance=chance)
 tell("Good to know", notes, level="note")
 curve_tabs.draw(shown)

@@ -12,14 +12,13 @@ from michelangelo.lsq.generation import instance_code
 from michelangelo.lsq.lengths import LONGEST, STANDARD_LENGTHS, format_length
 from michelangelo.lsq.tokenizers import BUNDLED, DEFAULT_TOKENIZER, tokenizer_infos
 from michelangelo.web.instances import facts
-from michelangelo.web.instances.certificate import certificate_view
 from michelangelo.web.instances.chisel import chisel_view
+from michelangelo.web.instances.facts import certificate_view
 from michelangelo.web.instances.prompt import prompt_view
 from michelangelo.web.instances.stretch import stretch_view
 from michelangelo.web.shared.building import ASK_ABOVE, Built, Choice, build, build_question, chance_rates
 from michelangelo.web.shared.controls import option_controls, options_text, reset_options
-from michelangelo.web.shared.links import DEFAULT_TOKENS, evaluation_query, instance_link, instance_query
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.links import DEFAULT_TOKENS, evaluation_query, instance_link, instance_query, page_link
 
 URL = "query-params"
 LENGTHS = (1024, *STANDARD_LENGTHS)
@@ -90,7 +89,7 @@ def build_or_explain(choice: Choice) -> Built:
     except TooShortError as error:
         st.error("This length is too short for these options.", icon=":material/straighten:")
         st.code(str(error), language=None, wrap_lines=True)
-        label = facts.use_label(error.smallest)
+        label = f"Use {error.smallest:,} tokens"
         st.button(label, key="i_use", type="primary", on_click=put, kwargs={"i_tokens": error.smallest})
     except UserError as error:
         st.error("There is no instance with these options.", icon=":material/tune:")
@@ -129,7 +128,7 @@ with actions:
 chance_slot = facts.fact_row(built)
 question, target = st.columns([3, 2])
 for place, label, text in (
-    (question, "Question", facts.question(built.instance)),
+    (question, "Question", "".join(built.instance.texts("query")).strip()),
     (target, "Target", built.instance.answer),
 ):
     with place.container(gap="xsmall"):

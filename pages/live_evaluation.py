@@ -1,5 +1,6 @@
 """Live evaluation: ask models or built-in readers, watch, stop, resume, and look at every answer."""
 
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -8,17 +9,22 @@ from michelangelo import analysis, plots, runs
 from michelangelo.errors import MichelangeloError, TooShortError, UserError
 from michelangelo.runs.recent import RunEntry, recent_runs
 from michelangelo.runs.words import plan_line
-from michelangelo.web.live import launch as live
-from michelangelo.web.live.cost import show_cost
-from michelangelo.web.live.estimate import checked_models, estimated, may_run, show_estimate, summary, without_budget
-from michelangelo.web.live.extend import extend_control
-from michelangelo.web.live.run import attempt, interrupted, is_open, read, run_keys, run_view, say_problem
-from michelangelo.web.live.samples import samples_view
-from michelangelo.web.live.setup import controls, drop_short
+from michelangelo.web.live import run as live
+from michelangelo.web.live.estimate import (
+    checked_models,
+    estimated,
+    may_run,
+    show_estimate,
+    summary,
+    without_budget,
+    without_lengths,
+)
+from michelangelo.web.live.outcome import samples_view, show_cost
+from michelangelo.web.live.run import extend_control, interrupted, is_open, read, run_keys, run_view
+from michelangelo.web.live.setup import controls, drop_short, plan_of
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.figures import show_figure
-from michelangelo.web.shared.notes import tell
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.links import page_link
+from michelangelo.web.shared.show import attempt, say_problem, show_figure, tell
 
 SET_UP, RUN = "Set up", "Run"
 
@@ -33,9 +39,9 @@ def open_run(run_id: str) -> None:
     st.session_state.update(e_run=run_id, e_tab=RUN, e_row=1)
 
 
-def estimate_and_run(asked: live.Asked) -> None:
+def estimate_and_run(asked: dict[str, Any]) -> None:
     try:
-        plan = asked.plan()
+        plan = plan_of(**asked)
         found = estimated(plan.to_toml())
         models = checked_models(plan.to_toml())
     except TooShortError as error:
@@ -47,7 +53,7 @@ def estimate_and_run(asked: live.Asked) -> None:
         return
     plan = without_budget(plan, found)
     ready = may_run(plan, found)
-    plan = live.without_lengths(plan, found.dropped)
+    plan = without_lengths(plan, found.dropped)
     with st.container(horizontal=True, vertical_alignment="center"):
         st.button(
             "Run", key="e_go", type="primary", icon=":material/play_arrow:", shortcut="Ctrl+Enter", disabled=not ready,

@@ -5,13 +5,12 @@ import streamlit as st
 from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.wording import plural
 from michelangelo.runs.recent import recent_runs
-from michelangelo.web.live.run import say_problem
 from michelangelo.web.results import uploads
 from michelangelo.web.results.audit import audit_view
 from michelangelo.web.results.questions import questions
 from michelangelo.web.results.set import SETS, divide_button, set_view, sets_table
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import say_problem, tell
 
 LIMIT_MB = 200
 

@@ -10,11 +10,9 @@ from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.web.lesson import steps as lesson_view
 from michelangelo.web.lesson.curves import curves_step
-from michelangelo.web.lesson.listing import listing_view
-from michelangelo.web.lesson.xray import xray_view
+from michelangelo.web.lesson.xray import listing_view, xray_view
 from michelangelo.web.shared.building import Choice, build
-from michelangelo.web.shared.links import instance_link, instance_query
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.links import instance_link, instance_query, page_link
 
 URL = "query-params"
 STEPS = ("1 The prompt", "2 Find one", "3 Combine many", "4 Remove one", "5 What models do")

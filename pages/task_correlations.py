@@ -9,27 +9,11 @@ from michelangelo.analysis import correlation_tables as tables
 from michelangelo.analysis.names import task_order
 from michelangelo.plots.correlation import coefficient_lines
 from michelangelo.plots.layout import Theme
-from michelangelo.web.correlations import controls, tabs, view
+from michelangelo.web.correlations import controls, view
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.figures import show_figure
-from michelangelo.web.shared.notes import tell
-from michelangelo.web.shared.page_links import page_link
-
-Key = tuple[tuple[str, str, int], ...]
-
-
-def frame_in_use() -> tuple[Key, pd.DataFrame]:
-    loaded, problems = sources.load_used(sources.sources_control())
-    tell("Some results could not be read.", problems)
-    if not loaded:
-        st.info("No results are in use. Choose some under Results in use, or get some:", icon=":material/info:")
-        with st.container(horizontal=True):
-            st.button("Use the sample results", key="c_samples", type="primary", on_click=sources.use_samples)
-            page_link("results_files", "Open a results file", ":material/folder_open:")
-            page_link("live_evaluation", "Start a run", ":material/play_circle:")
-        st.stop()
-    key = sources.identity(loaded)
-    return key, sources.combined(key, loaded)
+from michelangelo.web.shared.links import page_link
+from michelangelo.web.shared.show import show_figure
+from michelangelo.web.shared.sources import Key
 
 
 @st.cache_data(max_entries=8, show_spinner="Computing scores…")
@@ -92,11 +76,12 @@ def show_pair(rows: pd.DataFrame, pairs: pd.DataFrame, looks: controls.Looks, pa
     )
     show_figure(figure, key="c_points", alt=choice.pair_takeaway(points, pair, lines))
     st.text("\n".join([*lines[1:], *choice.length_lines(row)]))
-    tabs.ranks(tables.ranks_table(points, *pair))
+    view.ranks(tables.ranks_table(points, *pair))
 
 
 st.title("Task correlations")
-key, frame = frame_in_use()
+data = sources.in_use("c_")
+key, frame = data.key, data.frame
 scores = all_scores(key, frame)
 if scores.table["task"].nunique() < 2:
     st.info("A correlation needs two tasks; the results in use have one.", icon=":material/looks_two:")
@@ -129,12 +114,12 @@ with left:
 listed, lengths, paper, published = st.tabs(["All pairs", "By length", "The paper's values", "Published benchmarks"])
 with listed:
     table = tables.pairs_table(pairs, looks.method)
-    tabs.all_pairs(table, lambda: view.as_page(matrix, table, pairs, looks, told))
+    view.all_pairs(table, lambda: view.as_page(matrix, table, pairs, looks, told))
 with lengths:
-    tabs.by_length(tables.lengths_table(by_length(key, looks, pair, rows), looks.method))
+    view.by_length(tables.lengths_table(by_length(key, looks, pair, rows), looks.method))
 with paper:
-    tabs.paper(pairs)
+    view.paper(pairs)
 with published:
     theirs = scores.table[scores.table["published"]]
     several = theirs["task"].nunique() > 1
-    tabs.published(benchmarks(key, looks, choice.sorted_rows(theirs)) if several else None, looks.method)
+    view.published(benchmarks(key, looks, choice.sorted_rows(theirs)) if several else None, looks.method)

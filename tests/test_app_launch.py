@@ -123,8 +123,8 @@ def test_serving_runs_streamlit_with_these_options(monkeypatch: pytest.MonkeyPat
     with taken_port() as port:
         pass
     serve(port=port)
-    entry = CHECKOUT / "michelangelo" / "web" / "shared" / "entry.py"
-    assert calls == [["run", str(entry), *server_flags(CHECKOUT, host="127.0.0.1", port=port)]]
+    script = CHECKOUT / "michelangelo" / "app_launch.py"
+    assert calls == [["run", str(script), *server_flags(CHECKOUT, host="127.0.0.1", port=port)]]
 
 
 def _get(url: str) -> int:

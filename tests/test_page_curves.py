@@ -15,8 +15,9 @@ from michelangelo.analysis.curve_choice import BOUNDS, Choice, choose, labelled
 from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.results import combine, read_bytes, read_file, sample_result_files
 from michelangelo.results.table.perplexity import write_perplexity
+from michelangelo.web.curves import controls as curve_controls
 from michelangelo.web.curves import data as curve_data
-from michelangelo.web.curves import export as curve_export
+from michelangelo.web.shared.sources import InUse
 from tests.pages import lines, page, row, texts
 from tests.toy_task import toy_task
 
@@ -312,7 +313,7 @@ def test_the_report_holds_what_is_on_screen() -> None:
 def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
     loaded = read_bytes("mine.jsonl", own(models=("m-1", "m-2")))
     frame = loaded.frame
-    data = curve_data.Data((("a test", "none", len(frame)),), frame, (loaded.report,))
+    data = InUse((("a test", "none", len(frame)),), frame, (), [loaded])
     known = curve_data.groups(data.key, frame)
     every = curve_data.whole(data.key, (), "score", frame)
     mine = every.table[(every.table["model"] == "m-2") & (every.table["target_tokens"] == 8192)]
@@ -321,7 +322,7 @@ def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
     rows = shown.rows()
     assert (set(rows["model"]), set(rows["target_tokens"]), len(rows)) == ({"m-2"}, {8192}, 6)
     assert shown.provenance().startswith("mine.jsonl · 6 samples")
-    page_text = curve_export.report(shown).decode()
+    page_text = curve_controls.report(shown).decode()
     assert ">m-2<" in page_text
     assert ">m-1<" not in page_text
     assert "<title>Degradation curves" in page_text
@@ -331,10 +332,10 @@ def test_rows_behind_the_points_and_nothing_else_are_reported() -> None:
 
 def test_the_report_is_split_and_measured_as_the_page_is() -> None:
     loaded = read_bytes("mine.jsonl", own(models=("m-1", "m-2")))
-    data = curve_data.Data((("another test", "none", len(loaded.frame)),), loaded.frame)
+    data = InUse((("another test", "none", len(loaded.frame)),), loaded.frame, (), [])
     every = curve_data.whole(data.key, ("view",), "raw", loaded.frame)
     known = curve_data.groups(data.key, loaded.frame)
-    page_text = curve_export.report(curve_data.Shown(data, known, every, every, ("view",), "raw", None, "auto"))
+    page_text = curve_controls.report(curve_data.Shown(data, known, every, every, ("view",), "raw", None, "auto"))
     assert b"<th>view</th>" in page_text
     assert b"Metric: raw." in page_text
 

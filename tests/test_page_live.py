@@ -14,8 +14,9 @@ from michelangelo import runs
 from michelangelo.analysis import samples
 from michelangelo.runs import words as live_words
 from michelangelo.web.live import estimate as live_estimate
-from michelangelo.web.live import launch as live
 from michelangelo.web.live import models as live_models
+from michelangelo.web.live import run as live
+from michelangelo.web.live.setup import plan_of
 from michelangelo.web.shared.links import evaluation_query
 from tests.fake_models import Fake, fake_model
 from tests.pages import badges, markup, page, row, texts, until
@@ -175,10 +176,11 @@ def test_limits_of_the_controls_reach_the_plan() -> None:
     )  # fmt: skip
     asked = at.button(key="e_go")
     assert not asked.disabled
-    plan = live.Asked(
-        ["reader/oracle", "ollama/tiny"], ["latent_list"], ["1K"], {}, 3, 11, 2, 4, max_output_tokens=77,
-        timeout_s=90.0, per_minute={"requests_per_minute": 30.0, "tokens_per_minute": 9000.0},
-    ).plan()  # fmt: skip
+    plan = plan_of(
+        models=["reader/oracle", "ollama/tiny"], tasks=("latent_list",), lengths=["1K"], params={}, count=3, seed=11,
+        repeats=2, concurrency=4, max_output_tokens=77, timeout_s=90.0,
+        per_minute={"requests_per_minute": 30.0, "tokens_per_minute": 9000.0},
+    )  # fmt: skip
     assert plan.limits == {"ollama": {"requests_per_minute": 30.0, "tokens_per_minute": 9000.0}}
     assert (plan.timeout_s, plan.max_output_tokens, plan.concurrency, plan.repeats) == (90.0, 77, 4, 2)
     assert at.dataframe[0].value["output cap"].tolist()[-1] == 77 * 3 * 2 * 2
@@ -234,9 +236,9 @@ def test_lengths_beyond_every_window_are_left_out() -> None:
     found = live_estimate.estimated(plan.to_toml())
     assert found.dropped == {"local/smollm2-135m": (16_384,)}
     assert live_estimate.too_long(found) == ["local/smollm2-135m: 16K"]
-    assert live.without_lengths(plan, found.dropped).lengths == (1024, 16_384)
+    assert live_estimate.without_lengths(plan, found.dropped).lengths == (1024, 16_384)
     alone = runs.Plan(("local/smollm2-135m",), ("idk",), (1024, 16_384), count=1)
-    assert live.without_lengths(alone, found.dropped).lengths == (1024,)
+    assert live_estimate.without_lengths(alone, found.dropped).lengths == (1024,)
 
 
 def test_time_comes_from_measured_speeds_only() -> None:

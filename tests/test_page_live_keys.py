@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from michelangelo.models import keys as own_keys
 from michelangelo.web.live import keys as live_keys
-from michelangelo.web.live import launch as live
+from michelangelo.web.live import run as live
 from tests.pages import badges, markup, page, texts, until
 from tests.wire import openai
 from tests.wire.server import ScriptedServer, reply

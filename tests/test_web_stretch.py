@@ -4,29 +4,36 @@ from __future__ import annotations
 
 from urllib.parse import parse_qs, urlparse
 
+import pytest
+
 import michelangelo as mi
-from michelangelo.analysis.stretched import Stretched, stretch, verdict
+from michelangelo.analysis.stretched import stretch, verdict
+from michelangelo.errors import TooShortError
 from michelangelo.lsq.generation import instance_code
-from michelangelo.web.instances.certificate import claims, filler_units, parts
+from michelangelo.web.instances.facts import claims, filler_units, parts
 from michelangelo.web.shared.links import evaluation_query, instance_link, instance_query
 
 
 def test_latent_list_keeps_its_target_at_every_length() -> None:
     rows = list(stretch("latent_list", [4096, 100, 2048], seed=5, tokenizer="o200k_base", params={"complexity": 5}))
-    assert [row.asked for row in rows] == [100, 2048, 4096]
-    assert rows[0].tokens is None
-    assert rows[0].answer is None
-    assert f"needs {rows[0].smallest:,} tokens" in str(rows[0].row()["Depths"])
-    assert [row.tokens for row in rows[1:]] == [2048, 4096]
-    assert [row.relevant for row in rows[1:]] == [5, 5]
-    assert rows[1].answer == rows[2].answer == mi.generate("latent_list", tokens=2048, seed=5, complexity=5).answer
+    assert [row["Length"] for row in rows] == ["100", "2K", "4K"]
+    assert rows[0]["Tokens"] is None
+    assert rows[0]["Target"] is None
+    with pytest.raises(TooShortError) as short:
+        mi.generate("latent_list", tokens=100, seed=5, complexity=5)
+    assert rows[0]["Depths"] == f"too short: needs {short.value.smallest:,} tokens"
+    assert [row["Tokens"] for row in rows[1:]] == [2048, 4096]
+    assert [row["Relevant items"] for row in rows[1:]] == [5, 5]
+    assert (
+        rows[1]["Target"] == rows[2]["Target"] == mi.generate("latent_list", tokens=2048, seed=5, complexity=5).answer
+    )
     assert verdict(rows) == "The target is the same at all 2 lengths: only the filler grows."
 
 
 def test_verdict_tells_when_targets_differ_or_cannot_be_compared() -> None:
-    one, other = Stretched(1024, 1024, 1, (0.5,), "a"), Stretched(2048, 2048, 1, (0.5,), "b")
+    one, other, short = {"Target": "a"}, {"Target": "b"}, {"Target": None}
     assert verdict([one, other]).startswith("The target differs between lengths: 2 different targets")
-    assert verdict([one, Stretched(10, smallest=300)]) == "Two lengths that can be built are needed to compare targets."
+    assert verdict([one, short]) == "Two lengths that can be built are needed to compare targets."
 
 
 def test_a_link_names_what_differs_from_the_defaults() -> None:

@@ -111,7 +111,7 @@ def lesson_of(instance: Instance) -> Lesson:
     for place, (kind, unit) in enumerate(each):
         for text in "\n".join(instance.text(segment).strip("\n") for segment in unit).splitlines():
             lines.append(Line(len(lines) + 1, text, kind, place))
-    question = "".join(instance.text(s) for s in instance.segments.of_kind("query")).strip()
+    question = "".join(instance.texts("query")).strip()
     return Lesson(instance, tuple(lines), tuple(unit for _, unit in each), _look_up(lines, instance.seed), question)
 
 

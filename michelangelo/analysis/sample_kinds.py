@@ -88,7 +88,7 @@ def earlier_answers(instance: Instance) -> set[str]:
     """What the answer would have been before each relevant update, its own answer left out."""
     solver = tasks()[instance.task].solver
     reading = solver.read(instance.messages)
-    updates = [instance.text(segment) for segment in instance.segments.of_kind("relevant")]
+    updates = instance.texts("relevant")
     found = set()
     for count in range(len(updates)):
         with contextlib.suppress(MichelangeloError, ValueError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,8 @@ import pandas as pd
 from michelangelo import analysis
 from michelangelo.analysis.joint_curves import Joint, series_columns_of
 from michelangelo.lsq.lengths import format_length
+
+_INTERVAL = {"95 % low": "low", "95 % high": "high"}
 
 AREAS: dict[str, tuple[str, str | None]] = {
     "As tested": ("tested", None),
@@ -45,13 +47,16 @@ def restricted(source: Joint, rows: Sequence[int]) -> Joint:
     return replace(source, table=table, ends=source.ends[at], error=source.error[at], related=related)
 
 
-def named_by(table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame:
-    """The leading columns of a table about curves: the task as its panel is called, the model, what splits it.
+def named_by(
+    table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = (), columns: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """A table about curves: the task as its panel is called, the model, what splits it, then further columns.
 
     Args:
         table: the points on screen.
         found: what the analysis says, with ``task``, ``variant`` and perhaps ``model``.
         split: the columns curves are split by.
+        columns: names of the further columns, and which of ``found`` they are.
     """
     combinations = table[["task", "variant", "panel"]].drop_duplicates().itertuples(index=False)
     panels = {("" if pd.isna(t) else t, "" if pd.isna(v) else v): panel for t, v, panel in combinations}
@@ -61,6 +66,8 @@ def named_by(table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = ()
     for name in ("model", *split):
         if name in found:
             out[name] = found[name]
+    for name, column in (columns or {}).items():
+        out[name] = found[column]
     return out
 
 
@@ -75,13 +82,10 @@ def areas_table(source: Joint, kind: str, split: Sequence[str] = ()) -> pd.DataF
     wanted, name = AREAS[kind]
     found = analysis.areas(source, zero_filled=True)
     found = found[(found["kind"] == wanted) & ((found["name"] == name) if name else True)].reset_index(drop=True)
-    out = named_by(source.table, found, split)
-    out["area"], out["95 % low"], out["95 % high"] = found["value"], found["low"], found["high"]
-    out["over"] = found["coverage"]
-    if wanted == "common":
-        out["rank"] = found["rank"]
-    out["why none"] = found["reason"]
-    return _by_name(out)
+    columns = {"area": "value", **_INTERVAL, "over": "coverage", "rank": "rank", "why none": "reason"}
+    if wanted != "common":
+        del columns["rank"]
+    return _by_name(named_by(source.table, found, split, columns))
 
 
 def lengths_table(source: Joint, threshold: float | None, split: Sequence[str] = ()) -> pd.DataFrame:
@@ -112,7 +116,7 @@ def slopes_table(source: Joint, level: str, split: Sequence[str] = ()) -> pd.Dat
         out = out.drop(columns="model")
         out.insert(1, "family", found["family"])
         out["models"] = found["models"]
-    out["slope"], out["95 % low"], out["95 % high"] = (found[n] for n in ("slope", "low", "high"))
+    out["slope"], out["95 % low"], out["95 % high"] = found["slope"], found["low"], found["high"]
     out["p"] = found["p"].map(_p_cell)
     out["instances"] = found["n_instances"].where(found["basis"] == "instances").astype("Int64")
     out["over"] = [_lengths(lengths) for lengths in found["lengths"]]
@@ -146,8 +150,7 @@ def crossings_table(source: Joint) -> pd.DataFrame:
     few = restricted(source, (counts <= MOST_CROSSING).to_numpy().nonzero()[0].tolist())
     found = analysis.crossovers(few)
     found = found[found["tokens"].notna()].reset_index(drop=True)
-    out = named_by(source.table, found)
-    out["first"], out["second"] = found["a"], found["b"]
+    out = named_by(source.table, found, columns={"first": "a", "second": "b"})
     out["cross at"] = [f"about {_about(t)}" for t in found["tokens"]]
     out["95 % from"] = ["open" if pd.isna(t) else _about(t) for t in found["low"]]
     out["95 % to"] = ["open" if pd.isna(t) else _about(t) for t in found["high"]]
@@ -159,9 +162,7 @@ def crossings_table(source: Joint) -> pd.DataFrame:
 def plateaus_table(source: Joint, split: Sequence[str] = ()) -> pd.DataFrame:
     """Whether each curve of samples falls and then flattens, in words."""
     found = analysis.plateaus(source)
-    out = named_by(source.table, found, split)
-    out["verdict"], out["in words"] = found["verdict"], found["text"]
-    return _by_name(out)
+    return _by_name(named_by(source.table, found, split, {"verdict": "verdict", "in words": "text"}))
 
 
 def pooled_table(
@@ -170,11 +171,8 @@ def pooled_table(
     """Means over the nested context subsets, and over all of them with each instance counted once."""
     found = analysis.pooled(rows, joined=joined, split=split, metric=metric)
     found = found[found["n_instances"] > 0].reset_index(drop=True)
-    out = named_by(table, found, split)
-    out["subset"], out["mean"] = found["subset"], found["mean"]
-    out["95 % low"], out["95 % high"] = found["low"], found["high"]
-    out["instances"], out["interval by"], out["beyond 1M"] = found["n_instances"], found["method"], found["beyond"]
-    return out
+    columns = {"subset": "subset", "mean": "mean", **_INTERVAL, "instances": "n_instances", "interval by": "method"}
+    return named_by(table, found, split, columns | {"beyond 1M": "beyond"})
 
 
 def repeats_table(table: pd.DataFrame, rows: pd.DataFrame, *, split: Sequence[str], metric: str) -> pd.DataFrame:
@@ -183,10 +181,9 @@ def repeats_table(table: pd.DataFrame, rows: pd.DataFrame, *, split: Sequence[st
     most = int(counts.max()) if len(counts) else 1
     found = analysis.repeats(rows, ks=[k for k in (1, 2, 4, 8, 16) if k <= most], split=split, metric=metric)
     found = found[found["most"] > 1].reset_index(drop=True)
-    out = named_by(table, found, split)
-    out["length"], out["statistic"] = found["target_tokens"], found["statistic"]
-    out["value"], out["95 % low"], out["95 % high"] = found["value"], found["low"], found["high"]
-    out["instances"], out["fewest repeats"], out["most repeats"] = (found[n] for n in ("n_instances", "fewest", "most"))
+    columns = {"length": "target_tokens", "statistic": "statistic", "value": "value", **_INTERVAL}
+    columns |= {"instances": "n_instances", "fewest repeats": "fewest", "most repeats": "most"}
+    out = named_by(table, found, split, columns)
     out["ties"] = found["ties"].where(found["statistic"] == "majority")
     return out
 
@@ -194,36 +191,30 @@ def repeats_table(table: pd.DataFrame, rows: pd.DataFrame, *, split: Sequence[st
 def runs_table(table: pd.DataFrame, rows: pd.DataFrame, tag: str, metric: str) -> pd.DataFrame:
     """Each value of a tag against the previous one: level and slope over the lengths both measured."""
     found = analysis.compare_runs(rows, tag, metric=metric)
-    out = named_by(table, found)
-    out["previous"], out["current"] = found["previous"], found["current"]
+    out = named_by(table, found, columns={"previous": "previous", "current": "current"})
     out["over"] = [_lengths(lengths) for lengths in found["lengths"]]
-    names = {
-        "mean_previous": "mean before", "mean_current": "mean now", "change": "change", "change_low": "95 % low",
-        "change_high": "95 % high", "change_verdict": "verdict", "slope_previous": "slope before",
-        "slope_current": "slope now", "slope_change": "slope change", "slope_low": "slope, 95 % low",
-        "slope_high": "slope, 95 % high", "slope_verdict": "slope verdict",
+    columns = {
+        "mean before": "mean_previous", "mean now": "mean_current", "change": "change", "95 % low": "change_low",
+        "95 % high": "change_high", "verdict": "change_verdict", "slope before": "slope_previous",
+        "slope now": "slope_current", "slope change": "slope_change", "slope, 95 % low": "slope_low",
+        "slope, 95 % high": "slope_high", "slope verdict": "slope_verdict", "instances": "n_instances",
+        "why none": "reason",
     }  # fmt: skip
-    for column, title in names.items():
-        out[title] = found[column]
-    out["instances"], out["why none"] = found["n_instances"], found["reason"]
-    return out
+    return out.assign(**{name: found[column] for name, column in columns.items()})
 
 
 def paired_table(table: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     """Paired differences by length and over all lengths."""
-    out = named_by(table, found)
-    out["length"] = ["all" if pd.isna(t) else format_length(int(t)) for t in found["target_tokens"]]
-    names = {
-        "n_shared": "shared instances", "mean_a": "first", "mean_b": "second", "difference": "difference",
-        "low": "95 % low", "high": "95 % high", "p": "p", "a_better": "first better", "b_better": "second better",
-        "equal": "equal", "verdict": "verdict", "method": "interval by",
+    columns = {
+        "length": "target_tokens", "shared instances": "n_shared", "first": "mean_a", "second": "mean_b",
+        "difference": "difference", **_INTERVAL, "p": "p", "first better": "a_better", "second better": "b_better",
+        "equal": "equal", "verdict": "verdict", "interval by": "method",
     }  # fmt: skip
-    for column, title in names.items():
-        out[title] = found[column]
+    out = named_by(table, found, columns=columns)
+    out["length"] = ["all" if pd.isna(t) else format_length(int(t)) for t in found["target_tokens"]]
     out["p"] = found["p"].map(_p_cell)
     words = {"a is better": "the first is better", "b is better": "the second is better"}
-    out["verdict"] = out["verdict"].replace(words)
-    return out
+    return out.assign(verdict=out["verdict"].replace(words))
 
 
 def paired_sentences(table: pd.DataFrame, found: pd.DataFrame) -> list[str]:
@@ -243,22 +234,18 @@ def paired_sentences(table: pd.DataFrame, found: pd.DataFrame) -> list[str]:
 
 def depth_table(table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame:
     """The cells of a heat map, one row each."""
-    out = named_by(table, found, split)
-    out["length"] = found["target_tokens"]
     depths = zip(found["depth_low"], found["depth_high"], strict=True)
-    out["depth"] = [f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in depths]
-    out["mean"], out["95 % low"], out["95 % high"] = found["mean"], found["low"], found["high"]
-    out["instances"] = found["n_instances"]
-    return out
+    found = found.assign(depth=[f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in depths])
+    columns = {"length": "target_tokens", "depth": "depth", "mean": "mean", **_INTERVAL, "instances": "n_instances"}
+    return named_by(table, found, split, columns)
 
 
 def _by_name(out: pd.DataFrame) -> pd.DataFrame:
     names = [n for n in ("task", "family", "model") if n in out]
-    order = out["task"].drop_duplicates().tolist()
-    place = out["task"].map({name: rank for rank, name in enumerate(order)})
-    return out.assign(_place=place).sort_values(["_place", *names[1:]], kind="stable", ignore_index=True).drop(
-        columns="_place"
-    )  # fmt: skip
+    place = {task: rank for rank, task in enumerate(out["task"].drop_duplicates())}
+    return out.sort_values(
+        names, key=lambda c: c.map(place) if c.name == "task" else c, kind="stable", ignore_index=True
+    )
 
 
 def _key(row: dict[str, Any], names: Sequence[str]) -> tuple[str, ...]:

@@ -263,6 +263,10 @@ class Instance:
         """The text of one segment."""
         return self.messages[segment.message]["content"][segment.start : segment.end]
 
+    def texts(self, *kinds: str) -> list[str]:
+        """The texts of all segments of some kinds, in order."""
+        return [self.text(segment) for segment in self.segments.of_kind(*kinds)]
+
     def depth(self, segment: Segment) -> float:
         """Where a segment starts, as a share of the characters of all messages, 0 to 1."""
         lengths = [len(m["content"]) for m in self.messages]

@@ -191,4 +191,4 @@ class Task(ABC, Generic[P]):
 
     def chisel(self, instance: Instance) -> list[tuple[str, str]]:
         """The relevant updates in order, each with the latent structure's state after it, as text for people."""
-        return [(instance.text(s), "") for s in instance.segments.of_kind("relevant")]
+        return [(text, "") for text in instance.texts("relevant")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -11,6 +10,7 @@ import streamlit as st
 from michelangelo.analysis.correlation import Method, Unit
 from michelangelo.analysis.correlation_choice import MOST_TASKS, Kind, Scores, bin_label, default_tasks, kinds_of
 from michelangelo.analysis.names import task_order
+from michelangelo.web.shared.links import link_popover
 
 UNITS: dict[str, Unit] = {"Models": "model", "Models × length": "model_length"}
 METHODS: dict[str, Method] = {"Spearman": "spearman", "Kendall": "kendall", "Pearson": "pearson"}
@@ -66,7 +66,7 @@ def filters(scores: Scores) -> Looks:
             help="Nearest power of two: 120,000 tokens count as 128K.",
         )  # fmt: skip
         method, without, plain = _more(table)
-        _link()
+        link_popover("c_link")
     tasks = picked or default_tasks(table, kind)
     return Looks(UNITS[unit], METHODS[method], tasks, not picked, [labels[n] for n in lengths], without, plain)
 
@@ -83,13 +83,6 @@ def _more(table: pd.DataFrame) -> tuple[str, list[str], bool]:
         )  # fmt: skip
         plain = st.toggle("Print colours", key="c_print", bind="query-params")
     return method, without, plain
-
-
-def _link() -> None:
-    with st.popover("Link", icon=":material/link:", key="c_link"):
-        query = {name: st.query_params.get_all(name) for name in st.query_params}
-        st.code(f"{st.context.url or ''}?{urlencode(query, doseq=True)}", None, wrap_lines=True)
-        st.caption("Files you opened don't travel with the link; the other person opens them first.")
 
 
 def pair_boxes(tasks: list[str], default: tuple[str, str]) -> tuple[str, str]:

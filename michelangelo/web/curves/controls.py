@@ -1,10 +1,11 @@
-"""The controls of the Degradation curves page, all of them in the page's address."""
+"""The controls of the Degradation curves page, all of them in the page's address, and its downloads."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 import pandas as pd
 import streamlit as st
@@ -12,6 +13,10 @@ import streamlit as st
 from michelangelo.analysis import curve_choice, curve_tables
 from michelangelo.analysis.curve_choice import BOUNDS, Choice, View, bound_label
 from michelangelo.plots.layout import Theme
+from michelangelo.report import Settings, write_report
+from michelangelo.web.curves.data import Shown
+from michelangelo.web.shared.links import link_popover
+from michelangelo.web.shared.show import save, save_csv
 
 VIEWS: dict[str, View] = {"Panel per task": "task", "Panel per family": "family", "Panel per model": "model"}
 SPLITS: dict[str, tuple[str, ...]] = {
@@ -94,9 +99,38 @@ def looks_of(metrics: Sequence[str], tags: Sequence[str]) -> Looks:
             "Print colours", key="d_print", bind="query-params",
             help="Black on white, also in pictures saved with a figure's camera button.",
         )  # fmt: skip
-        with st.popover("Link", icon=":material/link:"):
-            query = {name: st.query_params.get_all(name) for name in st.query_params}
-            st.code(f"{st.context.url or ''}?{urlencode(query, doseq=True)}", None, wrap_lines=True)
-            st.caption("Files you opened don't travel with the link; the other person opens them first.")
+        link_popover()
     theme: Theme = "print" if print_colours else "auto"
     return Looks(VIEWS[view], set(shown), splits[split], metric, curve_tables.threshold_of(threshold), theme)
+
+
+def downloads(shown: Shown) -> None:
+    """A popover with the downloads of what is on screen; each is made when it is clicked."""
+    with st.popover("Export", icon=":material/download:"):
+        save(
+            "Report (HTML)", lambda: report(shown), "michelangelo_curves.html", "d_report", kind="text/html",
+            icon="description",
+        )  # fmt: skip
+        save_csv("Points (CSV)", curve_tables.points_table(shown.table, shown.split), "curves", "d_csv", icon="table")
+        st.caption(
+            "The report holds the figures, the tables and how the numbers were made in one file that opens offline. "
+            "A picture of one figure: the camera button in its corner; it keeps the line that says where the numbers "
+            "come from."
+        )
+
+
+def report(shown: Shown) -> bytes:
+    """The rows behind what is on screen as a self-contained report."""
+    frame = shown.data.frame
+    rows = shown.rows(wanted=tuple(frame.columns))
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "report.html"
+        write_report(
+            rows,
+            path,
+            title="Degradation curves",
+            chance=shown.chances(),
+            reports=[one.report for one in shown.data.loaded],
+            made=Settings(shown.split, shown.metric, shown.threshold),
+        )
+        return path.read_bytes()

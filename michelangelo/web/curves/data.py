@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -18,36 +18,20 @@ from michelangelo.analysis.joint_curves import Joint
 from michelangelo.analysis.origin import version_warnings
 from michelangelo.lsq import tasks
 from michelangelo.plots.layout import Theme
-from michelangelo.results import Report
-from michelangelo.web.shared import sources
-from michelangelo.web.shared.notes import tell
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.sources import InUse, Key
 
-Key = tuple[tuple[str, str, int], ...]
+P = ParamSpec("P")
+T = TypeVar("T")
+
+MOST_KEPT = 64
+"""Results of each function kept for the next rerun: a figure per panel for the last few choices."""
 
 _NEEDED = (
     *("model", "family", "task", "variant", "view", "complexity", "filler", "source", "instance_id", "seed", "repeat"),
     *("target_tokens", "context_tokens", "depth", "score", "scores", "status", "extracted", "tags", "flags", "run_id"),
     *("aggregate", "n", "started_at", "michelangelo_version", "task_version", "scorer_version"),
 )
-
-
 _ORIGIN = ("task", "model", "source", "aggregate", "michelangelo_version", "seed", "started_at")
-
-
-@dataclass(frozen=True)
-class Data:
-    """The results in use.
-
-    Attributes:
-        key: what caches are keyed by.
-        frame: their rows, shared between sessions and not to be changed.
-        reports: what reading them found.
-    """
-
-    key: Key
-    frame: pd.DataFrame
-    reports: tuple[Report, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -73,22 +57,6 @@ class Groups:
     tags: list[str]
     params: pd.DataFrame
     metrics: list[str]
-
-
-def in_use() -> Data:
-    """The results in use; where there are none the page says how to get some, and ends."""
-    loaded, problems = sources.load_used(sources.sources_control())
-    tell("Some results could not be read.", problems)
-    if not loaded:
-        st.info("No results are in use. Choose some under Results in use, or get some:", icon=":material/info:")
-        with st.container(horizontal=True):
-            st.button("Use the sample results", key="d_samples", type="primary", on_click=sources.use_samples)
-            page_link("results_files", "Open a results file", ":material/folder_open:")
-            page_link("live_evaluation", "Start a run", ":material/play_circle:")
-        st.stop()
-    key = sources.identity(loaded)
-    tell("Several results in use answer the same questions.", sources.left_out(key, loaded), level="note")
-    return Data(key, sources.combined(key, loaded), tuple(one.report for one in loaded))
 
 
 @st.cache_resource(max_entries=4, show_spinner="Looking through the results…")
@@ -152,7 +120,7 @@ class Shown:
         theme: of the figures.
     """
 
-    data: Data
+    data: InUse
     groups: Groups
     every: Joint
     joint: Joint
@@ -181,27 +149,12 @@ class Shown:
     def provenance(self, part: pd.DataFrame | None = None) -> str:
         """What the rows behind the points are, in one line, as it stands in figures."""
         points = self.table if part is None else part
-        made: str = self.kept(
-            "provenance",
-            lambda: analysis.provenance(self.rows(points, wanted=_ORIGIN)),
-            ",".join(map(str, points["place"])),
-        )
-        return made
-
-    def remarks(self) -> tuple[list[str], list[str]]:
-        """Warnings about mixed versions, and what else a reader should know."""
-        made: tuple[list[str], list[str]] = self.kept("remarks", self._remarks)
-        return made
-
-    def _remarks(self) -> tuple[list[str], list[str]]:
-        rows = self.rows(wanted=(*_ORIGIN, "status", "flags", "task_version", "scorer_version"))
-        said = [line for line in analysis.notices(rows) if "different versions" not in line]
-        return version_warnings(rows), [*curve_tables.remarks(self.table), *said]
+        return _provenance(self, tuple(points["place"].tolist()))
 
     @property
     def chances_known(self) -> bool:
         """Whether the chance rates were simulated before."""
-        return (self.data.key, self.split, self._tasks) in _simulated()
+        return bool(_simulated(self.data.key, self.split, self._tasks))
 
     @property
     def _tasks(self) -> tuple[str, ...]:
@@ -210,7 +163,7 @@ class Shown:
     def chances(self) -> chance.Rates:
         """Chance rates of the tasks on screen that are known here."""
         found = chances(self.data.key, self.split, self._tasks, self.groups)
-        _simulated().add((self.data.key, self.split, self._tasks))
+        _simulated(self.data.key, self.split, self._tasks)[:] = [True]
         return found
 
     def rows(
@@ -238,24 +191,32 @@ class Shown:
             rows = analysis.with_tag(rows, name)
         return rows
 
-    def kept(self, name: str, make: Callable[[], Any], *extra: Any) -> Any:
-        """What ``make`` gives, kept for the next rerun with the same points, metric and further arguments."""
-        points = ",".join(map(str, self.table["place"]))
-        return _kept(name, self.data.key, self.split, self.metric, self.threshold, points, extra, make)
+    def identity(self) -> tuple[Any, ...]:
+        """What tells what is on screen from anything else: ``theme`` apart, which changes no number."""
+        return self.data.key, self.split, self.metric, self.threshold, tuple(self.table["place"].tolist())
 
 
-@st.cache_resource(max_entries=256, show_spinner="Computing…")
-def _kept(
-    name: str,
-    key: Key,
-    split: tuple[str, ...],
-    metric: str,
-    threshold: float | None,
-    points: str,
-    extra: tuple[Any, ...],
-    _make: Callable[[], Any],
-) -> Any:
-    return _make()
+def kept(make: Callable[P, T]) -> Callable[P, T]:
+    """A function of what is on screen whose results are kept for the next rerun.
+
+    Results are found by ``Shown.identity`` and the other arguments, so ``make`` may depend on nothing else.
+    """
+    cache = st.cache_resource(max_entries=MOST_KEPT, show_spinner="Computing…", hash_funcs={Shown: Shown.identity})
+    return cache(make)
+
+
+@kept
+def _provenance(shown: Shown, places: tuple[int, ...]) -> str:
+    points = shown.table[shown.table["place"].isin(places)]
+    return analysis.provenance(shown.rows(points, wanted=_ORIGIN))
+
+
+@kept
+def remarks(shown: Shown) -> tuple[list[str], list[str]]:
+    """Warnings about mixed versions, and what else a reader should know."""
+    rows = shown.rows(wanted=(*_ORIGIN, "status", "flags", "task_version", "scorer_version"))
+    said = [line for line in analysis.notices(rows) if "different versions" not in line]
+    return version_warnings(rows), [*curve_tables.remarks(shown.table), *said]
 
 
 @st.cache_data(max_entries=16, show_spinner="Simulating chance…")
@@ -265,6 +226,7 @@ def chances(key: Key, split: tuple[str, ...], shown: tuple[str, ...], _groups: G
     return chance.chance_of(counts[counts["task"].isin(shown)], split)
 
 
-@st.cache_resource
-def _simulated() -> set[tuple[Key, tuple[str, ...], tuple[str, ...]]]:
-    return set()
+@st.cache_resource(max_entries=16, show_spinner=False)
+def _simulated(key: Key, split: tuple[str, ...], shown: tuple[str, ...]) -> list[bool]:
+    """Filled once these chance rates were simulated."""
+    return []

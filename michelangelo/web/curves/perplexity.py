@@ -13,10 +13,8 @@ from michelangelo.errors import MichelangeloError, UserError
 from michelangelo.results.intake.sample import sample_perplexity_files
 from michelangelo.results.table.perplexity import load_perplexity
 from michelangelo.web.curves.data import Shown
-from michelangelo.web.curves.show import show
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.figures import show_figure
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import show_figure, show_long, tell
 
 _PATTERN = "*perplexity*.jsonl"
 
@@ -76,10 +74,11 @@ def tab(shown: Shown) -> None:
         "Perplexity of the very texts the questions are about, per token of the model's own vocabulary: shapes of "
         "lines can be compared between models, heights can't. Bits per byte can."
     )
-    show(_plain(table), "Perplexity and error by model and length, one row each", "perplexity")
+    show_long(_plain(table), "Perplexity and error by model and length, one row each", "perplexity")
     if beside is not None:
         st.subheader("Does the error follow the perplexity?")
-        show(_plain(perplexity_relation(beside)), "Relation of perplexity and error by model", "perplexity_relation")
+        relation = _plain(perplexity_relation(beside))
+        show_long(relation, "Relation of perplexity and error by model", "perplexity_relation")
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:

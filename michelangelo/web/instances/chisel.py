@@ -26,14 +26,12 @@ def chisel_view(built: Built) -> None:
     left, right = grid.cell(column_span=2), grid.cell()
     with right:
         step = found[_pick(len(found)) - 1]
-        _show(step, _setup(built))
+        _show(step, "".join(built.instance.texts("setup"))[:_LONGEST].strip())
     with left:
         st.dataframe(
-            rows(found),
-            hide_index=True,
-            height=min(38 + 35 * len(found), 460),
+            rows(found), hide_index=True, height=min(38 + 35 * len(found), 460),
             alt="The relevant updates in order, with depth, state after each and what leaving it out changes",
-        )
+        )  # fmt: skip
 
 
 def _pick(count: int) -> int:
@@ -50,25 +48,14 @@ def _pick(count: int) -> int:
             (1, "Next step", "j", ":material/arrow_downward:"),
         ):
             st.button(
-                label,
-                key=f"i_step{move}",
-                icon=icon,
-                shortcut=shortcut,
-                on_click=_move,
-                args=(move,),
+                label, key=f"i_step{move}", icon=icon, shortcut=shortcut, on_click=_move, args=(move,),
                 disabled=not 1 <= step + move <= count,
-            )
+            )  # fmt: skip
     return step
 
 
 def _move(by: int) -> None:
     st.session_state["i_step"] += by
-
-
-def _setup(built: Built) -> str:
-    """The text that states where things start."""
-    instance = built.instance
-    return "".join(instance.text(s) for s in instance.segments.of_kind("setup"))[:_LONGEST].strip()
 
 
 def _show(step: Step, setup: str) -> None:

@@ -43,13 +43,9 @@ def prompt_view(built: Built) -> None:
         if pages > 1:
             width = _PAGE_WIDTH * (2 + min(pages, _PAGES_SHOWN))
             st.pagination(
-                pages,
-                key="i_page",
-                max_visible_pages=_PAGES_SHOWN,
-                on_change=_turn_page,
-                width=width,
+                pages, key="i_page", max_visible_pages=_PAGES_SHOWN, on_change=_turn_page, width=width,
                 bind="query-params",
-            )
+            )  # fmt: skip
         window = _window(prompt.text)
         told = _opened_at(prompt, window) + window.caption(prompt.tokens)
         st.caption(told)
@@ -64,29 +60,17 @@ def _forget_other_prompt(instance: str, pages: int) -> None:
     """Positions of another instance's prompt mean nothing in this one."""
     state = st.session_state
     if state.get("i_shown") != instance:
-        state["i_shown"], state["i_at"], state["i_focus"], state["i_found"], state["i_match"] = (
-            instance,
-            None,
-            -1,
-            "",
-            None,
-        )
+        state.update(i_shown=instance, i_at=None, i_focus=-1, i_found="", i_match=None)
     if state.get("i_page", 1) > pages:
         state["i_page"] = pages
 
 
 def _search(prompt: PromptText) -> None:
     query = st.text_input(
-        "Find in the whole prompt",
-        key="i_find",
-        type="search",
-        placeholder="Find in the whole prompt",
-        label_visibility="collapsed",
-        width=280,
-        max_chars=200,
+        "Find in the whole prompt", key="i_find", type="search", placeholder="Find in the whole prompt",
+        label_visibility="collapsed", width=280, max_chars=200, bind="query-params",
         help="These characters exactly; upper and lower case are the same.",
-        bind="query-params",
-    )
+    )  # fmt: skip
     if not query:
         st.session_state["i_found"] = ""
         return
@@ -96,13 +80,9 @@ def _search(prompt: PromptText) -> None:
         _go_to_match(matches, 1)
     for step, label, icon in ((-1, "Previous match", "keyboard_arrow_up"), (1, "Next match", "keyboard_arrow_down")):
         st.button(
-            label,
-            key=f"i_match{step}",
-            icon=f":material/{icon}:",
-            on_click=_go_to_match,
-            args=(matches, step),
+            label, key=f"i_match{step}", icon=f":material/{icon}:", on_click=_go_to_match, args=(matches, step),
             disabled=len(matches) < 2,
-        )
+        )  # fmt: skip
     told = find_caption(len(matches), st.session_state["i_match"])
     st.caption(told)
 
@@ -127,14 +107,9 @@ def _turn_page() -> None:
 
 def _jump_button(label: str, shortcut: str, icon: str, prompt: PromptText, step: int) -> None:
     st.button(
-        label,
-        key=f"i_jump{step}",
-        icon=icon,
-        shortcut=shortcut,
-        on_click=_jump,
-        args=(prompt, step),
+        label, key=f"i_jump{step}", icon=icon, shortcut=shortcut, on_click=_jump, args=(prompt, step),
         disabled=not len(prompt.starts),
-    )
+    )  # fmt: skip
 
 
 def _jump(prompt: PromptText, step: int) -> None:
@@ -176,14 +151,11 @@ def _map(prompt: PromptText, window: Window) -> None:
     labels += [clip(prompt.text[start : start + 60], 60) for start, _, _ in prompt.marks]
     depths = [*prompt.depths.tolist(), *(depth for _, depth, _ in prompt.marks)]
     st.plotly_chart(
-        prompt_map(depths, roles, window.shares, labels=labels),
-        key="i_map",
-        on_select=lambda: _map_clicked(prompt),
-        selection_mode="points",
-        config={**CONFIG, "displayModeBar": False},
+        prompt_map(depths, roles, window.shares, labels=labels), key="i_map", on_select=lambda: _map_clicked(prompt),
+        selection_mode="points", config={**CONFIG, "displayModeBar": False},
         alt=f"Prompt from start to end: {plural(count, 'relevant item')} at {percents(prompt.depths.tolist())}; "
         f"the window shows {percent(window.shares[0])} to {percent(window.shares[1])}",
-    )
+    )  # fmt: skip
 
 
 def _map_clicked(prompt: PromptText) -> None:
@@ -217,8 +189,6 @@ def _relevant_table(prompt: PromptText, window: Window) -> None:
     st.caption("Relevant in this window")
     small = st.column_config.Column(width="small")
     st.dataframe(
-        rows,
-        hide_index=True,
-        column_config=dict.fromkeys(("Line", "Item", "Depth", "Unit"), small),
+        rows, hide_index=True, column_config=dict.fromkeys(("Line", "Item", "Depth", "Unit"), small),
         alt=f"The {plural(len(shown), 'relevant item')} of this window with line number, depth and text",
-    )
+    )  # fmt: skip

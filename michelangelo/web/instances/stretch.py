@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
-from michelangelo.analysis.stretched import Stretched, stretch, verdict
+from michelangelo.analysis.stretched import stretch, verdict
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import STANDARD_LENGTHS, format_length
+from michelangelo.lsq.wording import clip
 from michelangelo.web.shared.building import Choice
+from michelangelo.web.shared.show import COUNT
 
 _DEFAULT = (2048, 8192, 32_768, 131_072)
 
@@ -16,36 +20,28 @@ def stretch_view(choice: Choice) -> None:
     """Lengths to choose, a button, and the table of what was built."""
     st.caption("The same seed and options at other lengths: does the question stay the same while the filler grows?")
     lengths = st.pills(
-        "Lengths",
-        STANDARD_LENGTHS,
-        selection_mode="multi",
-        default=_DEFAULT,
-        format_func=format_length,
-        key="i_lengths",
-        wrap=True,
-        bind="query-params",
-    )
+        "Lengths", STANDARD_LENGTHS, selection_mode="multi", default=_DEFAULT, format_func=format_length,
+        key="i_lengths", wrap=True, bind="query-params",
+    )  # fmt: skip
+    asked = {"task": choice.task, "seed": choice.seed, "tokenizer": choice.tokenizer, "params": dict(choice.params)}
     if st.button("Build these lengths", key="i_stretch", icon=":material/expand:", disabled=not lengths):
-        _build(choice, lengths)
-    of, rows = st.session_state.get("i_stretched", (None, []))
-    if of == (choice.task, choice.seed, choice.tokenizer, choice.params):
+        st.session_state["i_stretched"] = asked, _build(asked, lengths)
+    built, rows = st.session_state.get("i_stretched", ({}, []))
+    if built == asked:
         told = verdict(rows)
         st.markdown(told)
         st.dataframe(
-            [row.row() for row in rows],
-            hide_index=True,
-            column_config={"Tokens": st.column_config.NumberColumn(format="localized")},
+            [{**row, "Target": row["Target"] and clip(row["Target"])} for row in rows], hide_index=True,
+            column_config={"Tokens": COUNT},
             alt="One seed at several lengths: tokens, relevant items, their depths, target",
-        )
+        )  # fmt: skip
 
 
-def _build(choice: Choice, lengths: list[int]) -> None:
-    rows: list[Stretched] = []
+def _build(asked: dict[str, Any], lengths: list[int]) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
     progress = st.progress(0.0, text="Building…")
     try:
-        for row in stretch(
-            choice.task, lengths, seed=choice.seed, tokenizer=choice.tokenizer, params=dict(choice.params)
-        ):
+        for row in stretch(lengths=lengths, **asked):
             rows.append(row)
             told = f"{len(rows)} of {len(lengths)} lengths built"
             progress.progress(len(rows) / len(lengths), text=told)
@@ -53,4 +49,4 @@ def _build(choice: Choice, lengths: list[int]) -> None:
         st.error("These options can't be met.")
         st.code(str(error), language=None, wrap_lines=True)
     progress.empty()
-    st.session_state["i_stretched"] = ((choice.task, choice.seed, choice.tokenizer, choice.params), rows)
+    return rows

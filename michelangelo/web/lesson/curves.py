@@ -12,9 +12,8 @@ from michelangelo import plots
 from michelangelo.analysis import curve_choice, curve_tables, provenance
 from michelangelo.errors import UserError
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.figures import show_figure
-from michelangelo.web.shared.notes import tell
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.links import page_link
+from michelangelo.web.shared.show import show_figure, tell
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +61,7 @@ def curves_step() -> None:
         st.info("There are no sample results in this installation.", icon=":material/info:")
         return
     key = sources.identity(loaded)
-    frame = sources.combined(key, loaded)
+    frame, _ = sources.combined(key, loaded)
     table = _table(key, frame)
     of_readers = table["model"].str.startswith("reader/")
     st.subheader("Built-in readers")

@@ -44,8 +44,7 @@ def prompt_step(lesson: Lesson, big: bool, mark: str) -> None:
         parts = {kind: sum(line.kind == kind for line in lesson.lines) for kind in ("relevant", "filler")}
         st.text(f"{parts['relevant']} lines change the answer; {parts['filler']} are filler that cancels out.")
     with st.expander("What comes before these lines in the prompt", icon=":material/article:"):
-        before = lesson.instance.segments.of_kind("instruction", "demonstration")
-        st.code("".join(lesson.instance.text(s) for s in before).strip(), None, wrap_lines=True)
+        st.code("".join(lesson.instance.texts("instruction", "demonstration")).strip(), None, wrap_lines=True)
 
 
 def find_step(lesson: Lesson, big: bool, mark: str) -> None:
@@ -232,7 +231,7 @@ def _walk(lesson: Lesson, steps: Sequence[Step], big: bool, mark: str) -> int:
         st.text(f"{at} of {len(steps)}")
     if at:
         show("Line", steps[at - 1].text, big)
-    start = "".join(lesson.instance.text(s) for s in lesson.instance.segments.of_kind("setup")).strip()
+    start = "".join(lesson.instance.texts("setup")).strip()
     state = steps[at - 1].after if at else start
     if state:
         show("State after it" if at else "At the start", state, big)

@@ -1,4 +1,4 @@
-"""The X-ray section: what tasks are made of, and what is measured of them, on demand and a piece at a time."""
+"""The X-ray section: what tasks are made of, what is measured of them, and retrieval in disguise."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.registry import get_task, tasks
 from michelangelo.plots.xray import retrieval_by_chunks
-from michelangelo.web.shared.figures import show_figure
+from michelangelo.web.shared.show import show_figure
 
 if TYPE_CHECKING:
     import pandas as pd
+from michelangelo.analysis.xray_readers import Listing, listing
 
 LENGTHS = (2048, 4096, 8192, 16384, 32768)
 INSTANCES = (5, 10, 20, 50)
@@ -246,3 +247,44 @@ def takeaway(found: list[Xray]) -> str:
         quarter = one.quarter
         parts.append(f"{get_task(one.task).title}: {quarter.score} with {quarter.k} chunks")
     return "Score of a reader of the best-matching chunks. " + "; ".join(parts)
+
+
+TASK = "variable_tracing"
+FORMS: tuple[tuple[str, tuple[tuple[str, int], ...]], ...] = (
+    ("as published: every variable has the value", ()),
+    ("repaired: chains of other values among it", (("spurious_chains", 4),)),
+)
+LISTING_TOKENS, LISTING_INSTANCES = 4096, 20
+
+
+def listing_view() -> None:
+    """What listing every name scores on both forms, once the task is there; nothing before."""
+    if TASK not in tasks():
+        return
+    st.subheader("Retrieval in disguise")
+    st.markdown(
+        "Some tasks look like reasoning and are not. In RULER's variable tracing one follows assignments from variable "
+        "to variable; but as published every variable in the text has the value asked for. A reader that follows "
+        "nothing and **lists every name** is always right. With chains of other values among them it no "
+        "longer is, unless the metric counts only what was found and not what was wrongly added."
+    )
+    with st.spinner("Asking the reader that lists everything…"):
+        rows = [_row(form, _scores(params, get_task(TASK).version)) for form, params in FORMS]
+    st.dataframe(
+        rows, hide_index=True, height="content", key="r_listing",
+        alt="Score of a reader that lists every name, on variable tracing as published and repaired",
+    )  # fmt: skip
+    st.caption("Mean over 20 fresh instances of 4K tokens, 95 % interval in brackets; computed here.")
+
+
+@st.cache_data(max_entries=8, show_spinner=False)
+def _scores(params: tuple[tuple[str, int], ...], version: str) -> Listing:
+    return listing(TASK, dict(params), tokens=LISTING_TOKENS, instances=LISTING_INSTANCES)
+
+
+def _row(form: str, found: Listing) -> dict[str, str]:
+    return {
+        "Variable tracing": form,
+        "Exact set of names (headline)": str(found.headline),
+        "Recall alone (published rule)": str(found.lenient),
+    }

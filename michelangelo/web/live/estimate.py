@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,15 +16,12 @@ from michelangelo.models.registry import split_name
 from michelangelo.runs import Estimate, Plan, Preflight, estimate, preflight
 from michelangelo.web.live import keys as live_keys
 from michelangelo.web.live import models as live_models
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import COUNT, tell
 
 FREE = ("local", "ollama", "reader")
 """Providers that ask no money."""
 
-COUNTS = {
-    name: st.column_config.NumberColumn(format="localized")
-    for name in ("calls", "input tokens", "output cap", "window, tokens")
-}
+COUNTS = dict.fromkeys(("calls", "input tokens", "output cap", "window, tokens"), COUNT)
 
 
 @st.cache_data(max_entries=64, show_spinner="Estimating…")
@@ -177,3 +174,15 @@ def may_run(plan: Plan, found: Estimate) -> bool:
         and bool(found.calls)
         and not (live_models.not_installed(list(plan.models)))
     )
+
+
+def without_lengths(plan: Plan, dropped: Mapping[str, Sequence[int]]) -> Plan:
+    """A plan without the lengths that no model of it can take; the plan itself where nothing would be left.
+
+    Args:
+        plan: what is asked.
+        dropped: lengths that a model can't take, by model.
+    """
+    lost = set.intersection(*(set(dropped.get(model, ())) for model in plan.models))
+    kept = tuple(tokens for tokens in plan.lengths if tokens not in lost)
+    return replace(plan, lengths=kept) if kept else plan

@@ -121,17 +121,11 @@ def _where(provider: str, models: Sequence[str]) -> str:
 def _field(provider: str, name: str, prefix: str) -> None:
     key = f"{prefix}key_{provider}"
     st.text_input(
-        "API key",
-        type="password",
-        key=key,
-        autocomplete="new-password",
-        on_change=_take,
-        args=(key, name),
-        width=300,
+        "API key", type="password", key=key, autocomplete="new-password", on_change=_take, args=(key, name), width=300,
         placeholder="Kept in this browser session only",
         help="Press Enter to use it. It stays in the memory of this browser session, is handed to the worker of the "
         "runs you start, and is never written anywhere. Closing or reloading the page forgets it.",
-    )
+    )  # fmt: skip
 
 
 def _take(key: str, name: str) -> None:

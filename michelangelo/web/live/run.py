@@ -1,23 +1,24 @@
-"""A run on the page: where it stands, refreshed while it works, and its buttons. Only its folder is read."""
+"""Runs on the page: started, watched, stopped, continued, extended; only their folders are read."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import streamlit as st
 
 from michelangelo.errors import MichelangeloError
-from michelangelo.runs import Progress, RunFolder, progress, stop, words
+from michelangelo.lsq.lengths import format_length, parse_length
+from michelangelo.lsq.wording import dollar_range, dollars
+from michelangelo.runs import Plan, Progress, RunFolder, create, progress, reopen_failed, runs_root, start, stop, words
 from michelangelo.runs.recent import RunEntry
 from michelangelo.runs.retry import RETRYABLE
 from michelangelo.web.live import keys as live_keys
-from michelangelo.web.live import launch as live
-from michelangelo.web.shared.notes import tell
-
-PROBLEM = "e_problem"
-"""Where the page keeps what went wrong at the last click."""
+from michelangelo.web.live.estimate import estimated, over_budget, unpriced
+from michelangelo.web.live.setup import CACHE, LENGTHS
+from michelangelo.web.shared.show import attempt, tell
 
 STATES = {
     "queued": (":material/schedule:", "gray"),
@@ -69,7 +70,7 @@ def _state(folder: Path, was_active: bool) -> None:
     if waits := words.waits_line(at):
         st.text(waits)
     if at.state == "interrupted":
-        st.text(f"Run {at.run_id} was interrupted after {at.done:,} of {at.planned:,} samples. Resume?")
+        st.text(_resume_question(at))
     with st.container(horizontal=True, vertical_alignment="center"):
         _buttons(folder, at)
     if at.active:
@@ -77,6 +78,10 @@ def _state(folder: Path, was_active: bool) -> None:
             st.dataframe(words.cells_table(at), hide_index=True, alt="Finished of planned by length and task")
             if at.newest:
                 st.dataframe(words.newest_table(at), hide_index=True, alt="The newest answers")
+
+
+def _resume_question(at: Progress) -> str:
+    return f"Run {at.run_id} was interrupted after {at.done:,} of {at.planned:,} samples. Resume?"
 
 
 def _buttons(folder: Path, at: Progress) -> None:
@@ -88,11 +93,11 @@ def _buttons(folder: Path, at: Progress) -> None:
     elif at.done < at.planned:
         left = f"Start the {at.planned - at.done:,} answers that are missing; the {at.done:,} finished ones are kept."
         label = "Resume" if at.done else "Start"
-        st.button(label, key="e_resume", type="primary", on_click=attempt, args=(live.resume, folder), help=left)
+        st.button(label, key="e_resume", type="primary", on_click=attempt, args=(resume, folder), help=left)
     again = _again(at)
     if again and not at.active:
         why = f"Ask the {again:,} again that failed for a reason that may be gone."
-        st.button("Retry failed", key="e_retry", icon=":material/replay:", on_click=attempt, args=(live.retry, folder),
+        st.button("Retry failed", key="e_retry", icon=":material/replay:", on_click=attempt, args=(retry, folder),
                   help=why)  # fmt: skip
 
 
@@ -111,7 +116,7 @@ def run_keys(entry: RunEntry) -> None:
     live_keys.key_rows(models, "e_run_")
     if live_keys.has_typed(models) and not live_keys.is_own(entry.run_id):
         st.checkbox(
-            "Use the key I typed for this run", key=f"{live.LEND}{entry.run_id}",
+            "Use the key I typed for this run", key=f"{LEND}{entry.run_id}",
             help="This session didn't start this run, so its key isn't used for it unless you say so.",
         )  # fmt: skip
 
@@ -136,21 +141,138 @@ def interrupted(known: dict[str, RunEntry], open_run: Callable[[str], None]) -> 
         shown += 1
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge("Interrupted", icon=":material/link_off:", color="orange")
-            told = f"Run {at.run_id} was interrupted after {at.done:,} of {at.planned:,} samples. Resume?"
-            st.text(told, width="content")
+            st.text(_resume_question(at), width="content")
             st.button("Open it", key=f"e_open_{entry.run_id}", on_click=open_run, args=(entry.run_id,))
 
 
-def attempt(action: Callable[..., Any], *arguments: Any) -> None:
-    """Do what a click asks for; what can't be done is kept for ``say_problem``."""
-    try:
-        action(*arguments)
-    except MichelangeloError as error:
-        st.session_state[PROBLEM] = str(error)
+LEND = "e_lend_"
+"""Key, with a run's id behind it, of the box that says that a typed key may be used for another session's run."""
+
+PATIENCE_S = 4.0
 
 
-def say_problem() -> None:
-    """Say once what the last click could not do."""
-    problem = st.session_state.pop(PROBLEM, None)
-    if problem:
-        tell("That could not be done.", [problem], level="error")
+def launch(plan: Plan, latest: tuple[str, str] | None) -> str:
+    """Start a run in a process of its own.
+
+    Args:
+        plan: what to ask.
+        latest: plan text and folder of the run this session started last: a double click starts nothing twice.
+
+    Returns:
+        The run's folder.
+
+    Raises:
+        UserError: where the plan can't be carried out.
+    """
+    if latest and latest[0] == plan.to_toml() and progress(latest[1]).active:
+        return latest[1]
+    folder = create(plan)
+    live_keys.remember_run(run_id_of(folder.path))
+    _start(folder.path)
+    return str(folder.path)
+
+
+def resume(folder: Path) -> None:
+    """Start the worker again; one that ended a moment ago still counts as live, so wait for a moment.
+
+    Raises:
+        UserError: where it can't be started.
+    """
+    until = time.monotonic() + PATIENCE_S
+    while RunFolder(folder).live and time.monotonic() < until:
+        time.sleep(0.1)
+    _start(folder)
+
+
+def retry(folder: Path) -> None:
+    """Ask what failed once more.
+
+    Raises:
+        MichelangeloError: where the folder is in use or a row can't be read.
+    """
+    reopen_failed(folder)
+    resume(folder)
+
+
+def extend(folder: Path, plan: Plan) -> None:
+    """Ask more in a run: a larger plan, of which only what is new is asked.
+
+    Raises:
+        UserError: where the plan doesn't continue the run's own, or a worker is at it.
+    """
+    create(plan, folder)
+    resume(folder)
+
+
+def _start(folder: Path) -> None:
+    """Start the worker with this session's keys where the run is its own, or where it lends them."""
+    run_id = run_id_of(folder)
+    typed = live_keys.is_own(run_id) or bool(st.session_state.get(f"{LEND}{run_id}"))
+    keys = live_keys.keys_for(RunFolder(folder).plan().models, typed=typed)
+    start(folder, keys, cache=cache_folder() if st.session_state.get(CACHE) else None)
+
+
+def cache_folder() -> Path:
+    """Where replies are kept between runs, beside the runs."""
+    return runs_root() / "replies"
+
+
+def run_id_of(folder: str | Path) -> str:
+    """A run's id."""
+    return str(RunFolder(folder).info()["run_id"])
+
+
+def extend_control(entry: RunEntry, at: Progress) -> None:
+    """The popover with what may grow, what it would ask and cost, and its button.
+
+    Args:
+        entry: the run.
+        at: where it stands.
+    """
+    with st.popover("Extend", icon=":material/add_circle:", key="e_extend", disabled=at.active):
+        st.caption("The answers that are there are kept; only what is new is asked.")
+        try:
+            grown = _grown(entry)
+            if not is_open(at):
+                run_keys(entry)
+            _show(entry, at, grown)
+        except MichelangeloError as error:
+            st.text(str(error))
+
+
+def _grown(entry: RunEntry) -> Plan:
+    plan, own = entry.plan, f"e_more_{entry.run_id}_"
+    there = [format_length(tokens) for tokens in plan.lengths]
+    count = st.number_input("Samples per length", plan.count, 100_000, plan.count, key=f"{own}count")
+    lengths = st.multiselect(
+        "Further lengths", [t for t in LENGTHS if t not in there], key=f"{own}length", accept_new_options=True
+    )
+    models = st.multiselect(
+        "Further models", [m for m in st.session_state.get("e_model", []) if m not in plan.models],
+        key=f"{own}model", accept_new_options=True, placeholder="Those of the first tab, or write one",
+    )  # fmt: skip
+    budget = plan.budget_usd
+    if budget is not None:
+        budget = st.number_input("Budget of the whole run, $", 0.0, 1e6, budget, 0.5, key=f"{own}budget")
+    more = tuple(parse_length(text.replace(",", "")) for text in lengths)
+    return replace(
+        plan, count=count, lengths=(*plan.lengths, *more), models=(*plan.models, *models), budget_usd=budget
+    ).checked()
+
+
+def _show(entry: RunEntry, at: Progress, grown: Plan) -> None:
+    found = estimated(grown.to_toml())
+    cost = dollar_range(found.cost_low_usd, found.cost_usd)
+    st.text(f"New questions: {grown.planned - at.done:,}. The whole run costs {cost}; spent: {dollars(at.spent_usd)}.")
+    over = over_budget(found, grown.budget_usd)
+    if over:
+        st.text(f"The estimate exceeds the budget by {dollars(over)}.")
+    unknown = unpriced(found) if grown.budget_usd is not None else []
+    if unknown:
+        st.text(
+            f"The price of {', '.join(unknown)} is unknown, and this run has a budget: start a new run without one."
+        )
+    st.button(
+        "Extend and run", key="e_extend_go", type="primary", on_click=attempt, args=(extend, entry.folder, grown),
+        disabled=bool(over or unknown or grown == entry.plan),
+    )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import streamlit as st
@@ -11,7 +12,8 @@ from michelangelo.lsq import Task
 from michelangelo.lsq.lengths import STANDARD_LENGTHS, format_length, parse_length
 from michelangelo.lsq.parameters import Value
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, tokenizer_infos
-from michelangelo.web.live import launch as live
+from michelangelo.runs import Plan
+from michelangelo.runs.limits import parties
 from michelangelo.web.live.keys import key_rows
 from michelangelo.web.live.models import model_controls
 from michelangelo.web.shared.controls import option_controls
@@ -19,23 +21,43 @@ from michelangelo.web.shared.controls import option_controls
 LENGTHS = [format_length(t) for t in (1024, *STANDARD_LENGTHS)]
 DEFAULT_LENGTHS = ("2K", "8K", "32K")
 DEFAULT_TASK = "latent_list"
-LENGTH, BUDGET = "e_length", "e_budget"
+LENGTH, BUDGET, CACHE = "e_length", "e_budget", "e_cache"
+
+UNLIMITED = ("reader", "local")
+"""Providers that requests and tokens per minute mean nothing to: they run here."""
 
 
-def controls() -> live.Asked:
-    """Draw them; returns what they say."""
+def controls() -> dict[str, Any]:
+    """Draw them; returns what they say, as ``plan_of`` takes it."""
     with st.container(border=True):
         st.markdown("**Models**")
         models = model_controls()
         key_rows([m for m in models if m.count("/")], "e_")
     with st.container(border=True):
         st.markdown("**Questions**")
-        tasks, lengths, params = _questions()
-        numbers = _numbers()
+        questions = _questions() | _numbers()
     with st.container(border=True):
         st.markdown("**Limits**")
         limits = _limits()
-    return live.Asked(models, tasks, lengths, params, **numbers, **limits)
+    return {"models": models, **questions, **limits}
+
+
+def plan_of(*, models: Sequence[str], lengths: Sequence[str], per_minute: Mapping[str, float], **rest: Any) -> Plan:
+    """The plan of what the controls say, checked.
+
+    Args:
+        models: names as written.
+        lengths: as written, e.g. ``"8K"``.
+        per_minute: limits of every provider behind a network: ``requests_per_minute``, ``tokens_per_minute``.
+        rest: further fields of the plan.
+
+    Raises:
+        UserError: where something is missing or doesn't exist or doesn't fit.
+    """
+    providers = dict.fromkeys(parties(model)[0] for model in models)
+    limits = {name: dict(per_minute) for name in providers if name not in UNLIMITED and per_minute}
+    tokens = tuple(parse_length(text.replace(",", "")) for text in lengths)
+    return Plan(models=tuple(models), lengths=tokens, limits=limits, **rest).checked()
 
 
 def drop_short(smallest: int) -> None:
@@ -44,14 +66,14 @@ def drop_short(smallest: int) -> None:
     st.session_state[LENGTH] = kept or [next(t for t in LENGTHS if parse_length(t) >= smallest)]
 
 
-def _questions() -> tuple[list[str], list[str], dict[str, dict[str, Value]]]:
+def _questions() -> dict[str, Any]:
     known: dict[str, Task[Any]] = tasks_by_title()
     first = [t for t in known if known[t].name == DEFAULT_TASK] or list(known)[:1]
     with st.container(horizontal=True, vertical_alignment="bottom"):
         titles = st.multiselect("Tasks", list(known), default=first, key="e_task", bind="query-params", width=350)
         chosen = [known[t] for t in titles]
         with st.popover("Task options", icon=":material/tune:", key="e_options", disabled=not chosen):
-            params = {}
+            params: dict[str, dict[str, Value]] = {}
             for task in chosen:
                 st.text(f"{task.title}: {task.summary}")
                 params[task.name] = option_controls(task, "e_")
@@ -59,7 +81,8 @@ def _questions() -> tuple[list[str], list[str], dict[str, dict[str, Value]]]:
             "Lengths, tokens", LENGTHS, default=DEFAULT_LENGTHS, key=LENGTH, bind="query-params",
             accept_new_options=True, width=350, help="Others can be written, such as 5000 or 24k. 1K is 1,024 tokens.",
         )  # fmt: skip
-    return [task.name for task in chosen], lengths, params
+    options = {name: values for name, values in params.items() if values}
+    return {"tasks": tuple(task.name for task in chosen), "lengths": lengths, "params": options}
 
 
 def _numbers() -> dict[str, Any]:
@@ -79,7 +102,7 @@ def _numbers() -> dict[str, Any]:
             help="Whose tokens the lengths are counted in.",
         )  # fmt: skip
         st.toggle(
-            "Reuse replies", key=live.CACHE, bind="query-params",
+            "Reuse replies", key=CACHE, bind="query-params",
             help="Replies that were scored are kept beside the runs; the same question to the same model with the same "
             "settings isn't paid for twice. Such replies are marked as cached.",
         )  # fmt: skip

@@ -14,13 +14,12 @@ from michelangelo.lsq.wording import plural
 from michelangelo.results.audit.auditing import Audit, audit_file, write_sound
 from michelangelo.results.loading.frames import base_name
 from michelangelo.web.results.uploads import Upload
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import COUNT, save, tell
 
 T = TypeVar("T")
 
 _FOUND = "f_audits"
 _SHOWN = ("row", "id", "reasons", "needles", "matching", "asked", "answered", "tokens")
-_NUMBERS = {"tokens": st.column_config.NumberColumn(format="localized")}
 
 
 def audit_view() -> None:
@@ -82,13 +81,12 @@ def _verdict(found: Audit, upload: Upload) -> None:
         st.text(f"{found.title}: {bad:,} of {rows}, rows counted from 0.")
         frame = found.frame()
         st.dataframe(
-            frame[~frame["sound"]][list(_SHOWN)], hide_index=True, placeholder="–", column_config=_NUMBERS,
+            frame[~frame["sound"]][list(_SHOWN)], hide_index=True, placeholder="–", column_config={"tokens": COUNT},
             alt="Rows of the dataset that can't be used, with the reasons",
         )  # fmt: skip
-        st.download_button(
-            "Download the dataset without them", lambda: _sound(found, upload), f"sound_{base_name(upload.name)}",
-            "application/octet-stream", key="f_sound", icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        name = f"sound_{base_name(upload.name)}"
+        kind = "application/octet-stream"
+        save("Download the dataset without them", lambda: _sound(found, upload), name, "f_sound", kind=kind)
     remarks = [f"row {row.row}: {text}" for row in found.rows for text in row.remarks]
     tell("Worth knowing, though the rows can be used", remarks, level="note")
 

@@ -12,8 +12,8 @@ from michelangelo.lsq.lengths import parse_length
 from michelangelo.lsq.registry import tasks
 from michelangelo.results import Given, Proposal
 from michelangelo.results.intake.mapping import LENGTH_COLUMNS
-from michelangelo.web.live.run import attempt
 from michelangelo.web.results import uploads
+from michelangelo.web.shared.show import attempt
 
 FIELDS = {
     "model": "Model",

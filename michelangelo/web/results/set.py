@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -23,12 +24,11 @@ from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.registry import tasks
 from michelangelo.results import Loaded, Report
-from michelangelo.web.live.run import attempt
 from michelangelo.web.results import uploads
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.notes import tell
+from michelangelo.web.shared.show import COUNT, attempt, tell
 
-NUMBERS = {name: st.column_config.NumberColumn(format="localized") for name in ("rows", "read", "accepted", "problems")}
+NUMBERS: dict[str, Any] = dict.fromkeys(("rows", "read", "accepted", "problems"), COUNT)
 """How counts are written in tables."""
 
 SETS = NUMBERS | {"name": st.column_config.TextColumn(width=190), "format": st.column_config.TextColumn(width=130)}

@@ -37,13 +37,9 @@ def option_controls(task: Task[Any], prefix: str) -> dict[str, Value]:
         if value != parameter.default:
             values[parameter.name] = value
     st.button(
-        "Reset these options",
-        key=f"{prefix}{task.name}_reset",
-        icon=":material/restart_alt:",
-        on_click=reset_options,
-        args=(task, prefix),
-        disabled=not values,
-    )
+        "Reset these options", key=f"{prefix}{task.name}_reset", icon=":material/restart_alt:", on_click=reset_options,
+        args=(task, prefix), disabled=not values,
+    )  # fmt: skip
     return values
 
 
@@ -66,46 +62,32 @@ def _shown(parameter: Parameter) -> Value:
 
 
 def _control(parameter: Parameter, key: str) -> Value:
+    label = parameter.name.replace("_", " ").capitalize()
+    common: dict[str, Any] = {"key": key, "help": _help(parameter), "bind": "query-params"}
     if parameter.choices or (parameter.type is bool and parameter.drawn):
-        return _choice(parameter, key)
+        return _choice(parameter, label, common)
     if parameter.type is bool:
-        return st.toggle(
-            _label(parameter), value=bool(parameter.default), key=key, help=_help(parameter), bind="query-params"
-        )
+        return bool(st.toggle(label, value=bool(parameter.default), **common))
     if parameter.type is str:
-        return _text(parameter, key)
-    return _number(parameter, key)
+        return _text(parameter, label, common)
+    return _number(parameter, label, common)
 
 
-def _choice(parameter: Parameter, key: str) -> Value:
+def _choice(parameter: Parameter, label: str, common: dict[str, Any]) -> Value:
     options = [MIXED] if parameter.drawn else []
     options += parameter.choices or ("true", "false")
     shown = str(_shown(parameter))
     if len(options) > _MOST_PILLS:
-        index = options.index(shown)
-        value = st.selectbox(
-            _label(parameter), options, index=index, key=key, help=_help(parameter), bind="query-params"
-        )
+        value: str = st.selectbox(label, options, index=options.index(shown), **common)
     else:
-        value = st.pills(
-            _label(parameter),
-            options,
-            default=shown,
-            required=True,
-            key=key,
-            help=_help(parameter),
-            wrap=True,
-            bind="query-params",
-        )
+        value = st.pills(label, options, default=shown, required=True, wrap=True, **common)
     if value == MIXED and parameter.drawn:
         return None
     return value == "true" if parameter.type is bool else value
 
 
-def _text(parameter: Parameter, key: str) -> Value:
-    value = st.text_input(
-        _label(parameter), value=str(parameter.default or ""), key=key, help=_help(parameter), bind="query-params"
-    )
+def _text(parameter: Parameter, label: str, common: dict[str, Any]) -> Value:
+    value: str = st.text_input(label, value=str(parameter.default or ""), **common)
     if value == str(parameter.default or ""):
         return parameter.default
     try:
@@ -115,30 +97,15 @@ def _text(parameter: Parameter, key: str) -> Value:
         return value
 
 
-def _number(parameter: Parameter, key: str) -> Value:
+def _number(parameter: Parameter, label: str, common: dict[str, Any]) -> Value:
     kind = parameter.type
     low, high, value = (
         None if bound is None else kind(bound) for bound in (parameter.low, parameter.high, parameter.default)
     )
-    arguments: dict[str, Any] = {
-        "min_value": low,
-        "max_value": high,
-        "value": value,
-        "step": 1 if kind is int else None,
-    }
-    entered: Value = st.number_input(
-        _label(parameter),
-        **arguments,
-        placeholder=f"{MIXED}: {parameter.drawn}" if parameter.drawn else None,
-        key=key,
-        help=_help(parameter),
-        bind="query-params",
-    )
+    placeholder = f"{MIXED}: {parameter.drawn}" if parameter.drawn else None
+    range_of: dict[str, Any] = {"min_value": low, "max_value": high, "value": value, "step": 1 if kind is int else None}
+    entered: Value = st.number_input(label, **range_of, placeholder=placeholder, **common)
     return parameter.default if entered is None and not parameter.drawn else entered
-
-
-def _label(parameter: Parameter) -> str:
-    return parameter.name.replace("_", " ").capitalize()
 
 
 def _help(parameter: Parameter) -> str:

@@ -1,4 +1,4 @@
-"""Links to one instance, and the code that builds it again."""
+"""Links from page to page, to one instance, and to what a page shows."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlencode
 
+import streamlit as st
+
+from michelangelo.app_launch import app_folder
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
@@ -65,3 +68,27 @@ def _settings(prefix: str, task: str, tokenizer: str, params: Mapping[str, Any])
 def instance_link(page: str, query: Mapping[str, str]) -> str:
     """The page's address with a query."""
     return f"{page.partition('?')[0]}?{urlencode(query)}"
+
+
+def page_link(page: str, label: str, icon: str, query: Mapping[str, str] | None = None) -> None:
+    """A link to a page that keeps what the other pages hold in the address.
+
+    Args:
+        page: its file's name without ending.
+        label: a constant; it is read as Markdown.
+        icon: as ``:material/name:``.
+        query: query parameters that are set, besides those of the address as it is.
+    """
+    script = app_folder() / "pages" / f"{page}.py"
+    st.page_link(script, label=label, icon=icon, query_params={**_address(), **(query or {})}, width="content")
+
+
+def link_popover(key: str | None = None) -> None:
+    """A popover with the address of what is on screen."""
+    with st.popover("Link", icon=":material/link:", key=key):
+        st.code(f"{st.context.url or ''}?{urlencode(_address(), doseq=True)}", None, wrap_lines=True)
+        st.caption("Files you opened don't travel with the link; the other person opens them first.")
+
+
+def _address() -> dict[str, list[str]]:
+    return {name: st.query_params.get_all(name) for name in st.query_params}

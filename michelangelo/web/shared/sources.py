@@ -20,6 +20,8 @@ from michelangelo.results.table.repetition import repetitions
 from michelangelo.results.table.schema import clean_label
 from michelangelo.results.table.stacking import with_categories
 from michelangelo.runs.recent import recent_runs
+from michelangelo.web.shared.links import page_link
+from michelangelo.web.shared.show import tell
 
 USED = "sets"
 """Key, and name in the page's address, of the control that says which sets are in use."""
@@ -32,6 +34,9 @@ CHOSEN = "used_sets"
 
 _UPLOADS, _REMOVED = "uploaded_sets", "removed_samples"
 _ASKED, _DRAWN = "asked_sets", "drawn_sets"  # the address as it was last read, and what the control showed last
+
+Key = tuple[tuple[str, str, int], ...]
+"""Names, contents and sizes of some sets."""
 
 Kind = Literal["sample", "run", "upload"]
 
@@ -135,6 +140,42 @@ def _read(path: str, name: str, changed: int, size: int) -> Loaded:
     return read_file(path, source=name)
 
 
+@dataclass(frozen=True)
+class InUse:
+    """The results in use.
+
+    Attributes:
+        key: ``identity`` of the sets, which caches of what is made from them are keyed by.
+        frame: their rows, shared between sessions and not to be changed.
+        left_out: a sentence each on rows of several sets that were left out because another set has them.
+        loaded: the sets.
+    """
+
+    key: Key
+    frame: pd.DataFrame
+    left_out: tuple[str, ...]
+    loaded: list[Loaded]
+
+
+def in_use(prefix: str) -> InUse:
+    """The results in use, with the control that chooses them; where there are none the page says so, and ends.
+
+    Args:
+        prefix: of the page's keys.
+    """
+    loaded, problems = load_used(sources_control())
+    tell("Some results could not be read.", problems)
+    if not loaded:
+        st.info("No results are in use. Choose some under Results in use, or get some:", icon=":material/info:")
+        with st.container(horizontal=True):
+            st.button("Use the sample results", key=f"{prefix}samples", type="primary", on_click=use_samples)
+            page_link("results_files", "Open a results file", ":material/folder_open:")
+            page_link("live_evaluation", "Start a run", ":material/play_circle:")
+        st.stop()
+    key = identity(loaded)
+    return InUse(key, *combined(key, loaded), loaded)
+
+
 def load_used(names: Iterable[str]) -> tuple[list[Loaded], list[str]]:
     """The sets of these names, and what kept others from being read, one sentence each."""
     known, found, problems = entries(), [], []
@@ -146,30 +187,21 @@ def load_used(names: Iterable[str]) -> tuple[list[Loaded], list[str]]:
     return found, problems
 
 
-def identity(loaded: Iterable[Loaded]) -> tuple[tuple[str, str, int], ...]:
+def identity(loaded: Iterable[Loaded]) -> Key:
     """What caches of numbers made from these sets are keyed by: their names, contents, and what was said of them."""
     return tuple((one.report.source, one.report.sha256 + one.report.said, len(one.frame)) for one in loaded)
 
 
 @st.cache_resource(max_entries=4, show_spinner=False)
-def _joined(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> tuple[pd.DataFrame, tuple[str, ...]]:
-    frame, left_out = joined(_loaded)
-    return with_categories(frame), left_out
-
-
-def left_out(key: tuple[tuple[str, str, int], ...], loaded: list[Loaded]) -> tuple[str, ...]:
-    """A sentence each on rows of several sets that were left out because another set has them."""
-    return _joined(key, loaded)[1]
-
-
-def combined(key: tuple[tuple[str, str, int], ...], loaded: list[Loaded]) -> pd.DataFrame:
-    """One frame of several sets, names as categories; not to be changed, because sessions share it.
+def combined(key: Key, _loaded: list[Loaded]) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """One frame of several sets, names as categories, and what was left out of it; not to be changed, but shared.
 
     Args:
         key: ``identity`` of the sets.
-        loaded: the sets.
+        _loaded: the sets.
     """
-    return _joined(key, loaded)[0]
+    frame, left_out = joined(_loaded)
+    return with_categories(frame), left_out
 
 
 def keep(loaded: Loaded) -> str:
@@ -199,7 +231,7 @@ def rename_tasks(name: str, names: Mapping[str, str]) -> None:
 
 
 @st.cache_data(max_entries=8, show_spinner=False)
-def overlap(key: tuple[tuple[str, str, int], ...], _loaded: list[Loaded]) -> tuple[int, int, int]:
+def overlap(key: Key, _loaded: list[Loaded]) -> tuple[int, int, int]:
     """How many rows of several sets repeat others, contradict them, or are averages whose samples are there.
 
     Args:

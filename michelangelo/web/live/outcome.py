@@ -1,4 +1,4 @@
-"""The samples of a run: a table, and below it the chosen sample with its reply and how it was scored."""
+"""What came of a run: its curves, every sample with its reply and how it was scored, and what it cost."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ import streamlit as st
 from michelangelo.analysis import samples
 from michelangelo.analysis.sample_kinds import kinds_of, remark
 from michelangelo.errors import UserError
+from michelangelo.lsq.wording import dollars, plural
 from michelangelo.results.table.schema import MEASURED
+from michelangelo.runs import Progress
+from michelangelo.runs.cache import is_cached
 from michelangelo.runs.words import status_words
-from michelangelo.web.shared.links import instance_query
-from michelangelo.web.shared.page_links import page_link
+from michelangelo.web.shared.links import instance_query, page_link
+from michelangelo.web.shared.show import COUNT, LENGTH, SHARE
 
 ROW, TABLE = "e_row", "e_table"
 _FORMAT = {
-    "length": st.column_config.NumberColumn("length, tokens", format="localized"),
-    "score": st.column_config.NumberColumn(format="%.3f"),
-    "seconds": st.column_config.NumberColumn(format="%.3f"),
-    "tokens in": st.column_config.NumberColumn(format="localized"),
-    "tokens out": st.column_config.NumberColumn(format="localized"),
+    **{"length": LENGTH, "score": SHARE, "seconds": SHARE, "tokens in": COUNT, "tokens out": COUNT},
     "cost, $": st.column_config.NumberColumn(format="%.6g"),
 }
-
 
 KINDS: dict[str, tuple[str, str]] = {
     "correct": (":material/check_circle:", "green"),
@@ -66,16 +64,10 @@ def samples_view(frame: pd.DataFrame, results: Path) -> None:
     _counts(frame, kinds)
     table = samples.sample_table(frame, kinds)
     st.dataframe(
-        table,
-        hide_index=True,
-        placeholder="–",
-        height=min(320, 36 * (len(table) + 1) + 2),
-        column_config=_FORMAT,
-        key=TABLE,
-        on_select=_take_row,
-        selection_mode="single-row",
+        table, hide_index=True, placeholder="–", height=min(320, 36 * (len(table) + 1) + 2), column_config=_FORMAT,
+        key=TABLE, on_select=_take_row, selection_mode="single-row",
         alt="The samples of this run, one row each, without prompts and replies",
-    )
+    )  # fmt: skip
     if st.session_state.get(ROW, 1) > len(frame):
         st.session_state[ROW] = len(frame)
     number = st.number_input(
@@ -165,13 +157,75 @@ def _text(label: str, value: Any) -> None:
 def _open_in_instances(row: dict[str, Any]) -> None:
     params = row["params"] if isinstance(row["params"], dict) else {}
     try:
+        tokens, seed = int(row["target_tokens"]), int(row["seed"])
         query = instance_query(
-            str(row["task"]),
-            tokens=int(row["target_tokens"]),
-            seed=int(row["seed"]),
-            tokenizer=str(row["tokenizer"]),
-            params=params,
+            str(row["task"]), tokens=tokens, seed=seed, tokenizer=str(row["tokenizer"]), params=params
         )
     except (UserError, TypeError, ValueError):  # not one of ours
         return
     page_link("instances", "Open in Instances", ":material/search_insights:", query)
+
+
+NOT_ASKED = "cancelled"
+"""Status of the questions of an unfinished run that were not asked: they cost nothing."""
+
+_COUNTS = dict.fromkeys(("samples", "requests", "tokens in", "tokens out", "of these thinking", "cached"), COUNT)
+
+
+def cost_table(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per model: samples, requests, tokens, replies from the cache, dollars.
+
+    What no row tells is missing; a cost that is unknown of some samples is said to be so.
+    """
+    lines = []
+    for model, rows in frame.groupby("model", sort=False):
+        lines.append(
+            {
+                "model": str(model),
+                "samples": len(rows),
+                "requests": rows["attempts"].sum(min_count=1),
+                "tokens in": rows["prompt_tokens"].sum(min_count=1),
+                "tokens out": rows["completion_tokens"].sum(min_count=1),
+                "of these thinking": rows["reasoning_tokens"].sum(min_count=1),
+                "cached": sum(is_cached(flags) for flags in rows["flags"]),
+                "cost": cost_words(rows["cost_usd"]),
+            }
+        )
+    return pd.DataFrame(lines)
+
+
+def cost_words(costs: pd.Series) -> str:
+    """``$0.12``, ``unknown``, or ``$0.12 and unknown for 3``."""
+    unknown = int(costs.isna().sum())
+    if unknown == len(costs):
+        return "unknown"
+    known = dollars(float(costs.sum()))
+    return f"{known} and unknown for {unknown:,}" if unknown else known
+
+
+def spent_line(at: Progress, unknown: int) -> str:
+    """What was spent of the budget, in one sentence.
+
+    Args:
+        at: where the run stands.
+        unknown: samples whose cost nobody knows.
+    """
+    if at.spent_usd is None:
+        return "Spent: unknown; no price is known for what was asked."
+    budget = "no budget was set" if at.budget_usd is None else f"of a budget of {dollars(at.budget_usd)}"
+    if unknown:
+        rest = f"The cost of {plural(unknown, 'sample')} is unknown."
+        return f"Spent as far as known: {dollars(at.spent_usd)}, {budget}. {rest}"
+    return f"Spent: {dollars(at.spent_usd)}, {budget}."
+
+
+def show_cost(at: Progress, frame: pd.DataFrame) -> None:
+    """The section."""
+    st.subheader("What did it cost", anchor=False)
+    asked = frame[frame["status"] != NOT_ASKED]
+    st.text(spent_line(at, int(asked["cost_usd"].isna().sum())))
+    st.caption("Failed requests of a known price that stated no cost count with the most they can have cost.")
+    st.dataframe(
+        cost_table(asked), hide_index=True, placeholder="unknown", column_config=_COUNTS,
+        alt="Samples, requests, tokens and cost by model",
+    )  # fmt: skip
