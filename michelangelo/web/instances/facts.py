@@ -115,8 +115,10 @@ def _shares(codes: Any, sizes: Any, names: Sequence[str], columns: tuple[str, st
 def certificate_view(instance: Instance) -> None:
     """Claims, parts, filler and facts, and a button that runs the independent solver."""
     if instance.certificate.holds:
-        proved = "Everything this instance must meet was proved by executing it when it was built."
-        st.success(proved, icon=":material/verified:")
+        st.success(
+            "Everything this instance must meet was proved by executing it when it was built.",
+            icon=":material/verified:",
+        )
     else:
         st.error("This instance's certificate does not hold; don't use it.", icon=":material/error:")
     alt = "What was proved about this instance, claim by claim"

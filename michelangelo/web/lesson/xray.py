@@ -56,7 +56,7 @@ CAPTION = (
 Key = tuple[str, str, int, int, int]
 
 
-@st.cache_resource
+@st.cache_resource(max_entries=1)
 def _known() -> dict[Key, Xray | str]:
     """X-rays by what determines them, or the sentence that says why there is none."""
     return {}

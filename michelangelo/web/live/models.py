@@ -60,7 +60,7 @@ def default_models() -> list[str]:
     return [name for name in model_names("reader") if name.split("?")[0].removeprefix("reader/") in DEFAULT_READERS]
 
 
-@st.cache_resource(show_spinner=False)
+@st.cache_resource(max_entries=1, show_spinner=False)
 def _known() -> dict[str, list[Offer]]:
     """What the catalogue knows, by provider; keys are no part of it."""
     found = {}

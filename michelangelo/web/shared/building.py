@@ -57,7 +57,7 @@ class Speed:
     seconds: float
 
 
-@st.cache_resource
+@st.cache_resource(max_entries=1)
 def _speeds() -> dict[str, Speed]:
     return {}
 
