@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+import statistics
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -12,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import michelangelo as mi
+from michelangelo.analysis.xray_looks import pieces, separability
 from michelangelo.errors import UserError
 from michelangelo.lsq import Stream, get_task, get_tokenizer
 from michelangelo.lsq.assembly import Change
@@ -114,7 +117,69 @@ def test_pairs_lead_one_way_and_filler_has_the_shape_of_the_way(hops: int) -> No
         reached = known[reached]
     assert reached == instance.answer
     going_on = sum(v in known for v in values) / len(values)
-    assert going_on == pytest.approx((hops - 1) / hops, abs=0.05)
+    assert going_on == pytest.approx(2 * hops / (2 * hops + 1), abs=0.05)
+
+
+def followed_to_the_end(instance: Instance) -> str:
+    """What a reader says that looks up until there is nothing more."""
+    known = dict(re.findall(r"(\w+) = (\w+)\n", body(instance)))
+    reached = re.search(r"Start at (\w+)", instance.prompt.rpartition("\nQuestion:")[2])
+    assert reached
+    at = reached[1]
+    while at in known:
+        at = known[at]
+    return at
+
+
+def place_named_last(instance: Instance) -> str:
+    """What a reader says that only looks for the last place in the text."""
+    return re.findall(r"went to the (\w+)\.", body(instance))[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "cheat", "most"),
+    [
+        ("hashhop", {}, followed_to_the_end, 0),
+        ("hashhop", {"hops": 6}, followed_to_the_end, 0),
+        ("location_tracking", {}, place_named_last, 0.35),
+        ("location_tracking", {"facts": 1}, place_named_last, 0.35),
+        ("location_tracking", {"facts": 3}, place_named_last, 0.35),
+    ],
+)
+def test_a_reader_that_only_looks_at_the_end_is_mostly_wrong(
+    name: str, params: dict[str, Any], cheat: Callable[[Instance], str], most: float
+) -> None:
+    instances = [mi.generate(name, tokens=2048, seed=seed, **params) for seed in range(60)]
+    assert sum(cheat(instance) == instance.answer for instance in instances) / 60 <= most
+
+
+MATCHED: list[tuple[str, dict[str, Any]]] = [
+    ("niah", {"filler": "matched"}),
+    ("multi_niah", {"filler": "matched"}),
+    ("variable_tracing", {"filler": "matched"}),
+    ("variable_tracing", {"filler": "matched", "hops": 1}),
+    ("hashhop", {}),
+    ("location_tracking", {"filler": "matched"}),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), MATCHED)
+@pytest.mark.parametrize(("tokens", "count"), [(1024, 60), (8192, 12), (131_072, 4)])
+def test_words_do_not_tell_matched_filler_at_any_length(
+    name: str, params: dict[str, Any], tokens: int, count: int
+) -> None:
+    instances = (mi.generate(name, tokens=tokens, seed=seed, **params) for seed in range(count))
+    areas = separability([pieces(instance, Stream("matched", str(instance.seed))) for instance in instances])
+    assert abs(statistics.fmean(areas) - 0.5) <= 0.05 + 2 * statistics.pstdev(areas) / len(areas) ** 0.5
+
+
+@pytest.mark.parametrize(("name", "params"), [m for m in MATCHED if m[0] != "location_tracking"])
+def test_no_line_of_matched_filler_comes_twice(name: str, params: dict[str, Any]) -> None:
+    for tokens, seeds in ((1024, 20), (131_072, 1)):
+        for seed in range(seeds):
+            instance = mi.generate(name, tokens=tokens, seed=seed, **params)
+            texts = [instance.text(s).strip() for s in instance.segments.of_kind("relevant", "filler")]
+            assert len(texts) == len(set(texts))
 
 
 def world(text: str) -> tuple[dict[str, str], dict[str, list[str]]]:
@@ -205,11 +270,14 @@ def test_within_a_tolerance_every_amount_from_the_conductor_on_is_payable(sizes:
     low = change.conductor_within(tolerance)
     if change.divisor <= tolerance + 1:
         for amount in range(low, low + 90):
-            nearest = change.nearest(amount, tolerance)
-            assert nearest is not None
-            assert 0 <= amount - nearest <= tolerance
-            assert sum(change.pay(nearest, Stream("pay")) or []) == nearest
-    assert low == 0 or change.nearest(low - 1, tolerance) is None
+            assert any(payable(change, amount - short) for short in range(tolerance + 1))
+    assert low == 0 or not any(payable(change, low - 1 - short) for short in range(tolerance + 1))
+
+
+def payable(change: Change, amount: int) -> bool:
+    paid = change.pay(amount, Stream("pay"))
+    assert paid is None or sum(paid) == amount
+    return paid is not None
 
 
 def test_names_in_words() -> None:

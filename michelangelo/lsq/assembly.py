@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Protocol
+from itertools import islice, pairwise
+from typing import ClassVar, Protocol
 
 from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq.randomness import Stream
@@ -26,10 +26,19 @@ _STUBBORN = 4
 _PATIENT = 6
 """After so many attempts at the exact length one within the tolerance is good enough."""
 _FITS = 8
+_TRIES = 16
+"""So many random payments are tried where each coin may be used only once."""
 
 
 class Filler(Protocol):
-    """Where filler comes from. A gap is the place before the relevant update of that number; the last is after all."""
+    """Where filler comes from. A gap is the place before the relevant update of that number; the last is after all.
+
+    Attributes:
+        repeat_coins: whether one of the coins may be used more than once; where identical units would tell filler from
+            relevant text, none may.
+    """
+
+    repeat_coins: ClassVar[bool] = True
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
         """``count`` random inert units for a gap: their texts and the codes of their names."""
@@ -38,6 +47,10 @@ class Filler(Protocol):
     def coins(self, gap: int) -> tuple[list[str], list[int]]:
         """Inert units of many sizes for a gap, the same at every length; the last tokens are made up of them."""
         ...
+
+    def arrange(self, texts: list[str]) -> list[str]:
+        """All filler units of a text in their final places, as they may have to depend on each other."""
+        return texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +135,24 @@ class Change:
         gaps = (a for a in range(self._enough, -1, -1) if not near >> a & 1)
         return next(gaps, -1) + 1
 
-    def nearest(self, amount: int, tolerance: int) -> int | None:
-        """The largest payable amount of at most ``tolerance`` less than ``amount``, or ``None`` where there is none."""
-        return next((amount - s for s in range(tolerance + 1) if self._can_pay(amount - s)), None)
+    def pay(self, amount: int, stream: Stream, supply: Mapping[int, int] | None = None) -> list[int] | None:
+        """Random sizes that add up to ``amount``, or ``None`` where none do or, of a limited supply, none were found.
 
-    def pay(self, amount: int, stream: Stream) -> list[int] | None:
-        """Random sizes that add up to ``amount``, or ``None`` where none do."""
+        Args:
+            amount: what to pay.
+            stream: randomness.
+            supply: how often each size may be used; as often as needed where it isn't given.
+        """
         if not self._can_pay(amount):
             return None
-        paid = []
+        paid: list[int] = []
         while amount:
-            paid.append(stream.choice([s for s in self._sizes if self._can_pay(amount - s)]))
+            sizes = [s for s in self._sizes if self._can_pay(amount - s)]
+            if supply is not None:
+                sizes = [s for s in sizes if paid.count(s) < supply[s]]
+            if not sizes:
+                return None
+            paid.append(stream.choice(sizes))
             amount -= paid[-1]
         return paid
 
@@ -149,7 +169,6 @@ class Assembly:
         tokenizer: the counter.
         stream: decides what doesn't depend on the length.
         tolerance: where the exact length is out of reach, so many tokens may be missing.
-        repeat_coins: whether one of the filler's coins may be used more than once.
     """
 
     def __init__(
@@ -163,11 +182,10 @@ class Assembly:
         tokenizer: Tokenizer,
         stream: Stream,
         tolerance: int = 0,
-        repeat_coins: bool = True,
     ) -> None:
         self._head, self._relevant, self._tail = head, list(relevant), tail
         self._depths, self._filler, self._tokenizer = list(depths), filler, tokenizer
-        self._tolerance, self._repeat_coins = tolerance, repeat_coins
+        self._tolerance = tolerance
         self.fixed = tokenizer.count(head + "".join(self._relevant) + tail)
         self._gap = self._gap_at(stream.fraction())
         texts, codes = filler.coins(self._gap)
@@ -178,6 +196,7 @@ class Assembly:
         for text, code in zip(texts, codes, strict=True):
             self._coins.setdefault(self._size(text), []).append((text, code))
         self._change = Change(list(self._coins))
+        self._supply = None if filler.repeat_coins else {size: len(coins) for size, coins in self._coins.items()}
         self.smallest = self.fixed
         if tolerance:
             self.smallest += self._change.conductor_within(tolerance)
@@ -259,7 +278,7 @@ class Assembly:
         kept = gaps[self._gap]
         for attempt in range(_ATTEMPTS):
             gaps[self._gap] = kept
-            if not self._repeat_coins:  # there are too few to make up for much
+            if not self._filler.repeat_coins:  # there are too few to make up for much
                 missing = self._fill_one_by_one(gaps, missing, stream)
             if attempt % _STUBBORN == _STUBBORN - 1:
                 missing += self._give_back(gaps)
@@ -268,12 +287,12 @@ class Assembly:
                 missing += self._give_back(gaps)
                 paid = self._pay(missing, stream)
             if paid is None and self._tolerance:
-                paid = self._pay(self._change.nearest(missing, self._tolerance) or 0, stream)
+                shorter = (self._pay(missing - short, stream) for short in range(1, self._tolerance + 1))
+                paid = next((coins for coins in shorter if coins is not None), [])
             if paid is None:
                 break
             gaps[self._gap] = kept.copy()
-            if not self._spend(paid, gaps[self._gap], stream):
-                continue
+            self._spend(paid, gaps[self._gap], stream)
             body = self._body(gaps)
             short = tokens - body.tokens
             if 0 <= short < self._change.divisor or (attempt >= _PATIENT and 0 <= short <= self._tolerance):
@@ -284,20 +303,17 @@ class Assembly:
             "with what stands beside a unit"
         )
 
-    def _spend(self, sizes: Sequence[int], gap: _Gap, stream: Stream) -> bool:
-        """Put a coin of each size anywhere into a gap; false where there are too few that may not be repeated."""
+    def _spend(self, sizes: Sequence[int], gap: _Gap, stream: Stream) -> None:
+        """Put a coin of each size anywhere into a gap."""
         spent: set[str] = set()
         for size in sizes:
             at = stream.below(len(gap.texts) + 1)
             coins = self._coins[size]
-            if not self._repeat_coins:
+            if not self._filler.repeat_coins:
                 coins = [coin for coin in coins if coin[0] not in spent]
-            if not coins:
-                return False
             text, code = stream.choice(coins)
             spent.add(text)
             gap.insert(at, text, code)
-        return True
 
     def _give_back(self, gaps: list[_Gap]) -> int:
         """Take a unit out where most are; its size, 0 where there is none."""
@@ -305,13 +321,17 @@ class Assembly:
         return self._size(longest.pop()) if longest.texts else 0
 
     def _pay(self, missing: int, stream: Stream) -> list[int] | None:
-        return self._change.pay(missing - missing % self._change.divisor, stream)
+        amount = missing - missing % self._change.divisor
+        tries = 1 if self._supply is None else _TRIES
+        payments = (self._change.pay(amount, stream, self._supply) for _ in range(tries))
+        return next((paid for paid in payments if paid is not None), None)
 
     def _body(self, gaps: list[_Gap]) -> Body:
         texts: list[str] = []
         codes: list[int] = []
+        arranged = iter(self._filler.arrange([text for gap in gaps for text in gap.texts]))
         for k, gap in enumerate(gaps):
-            texts += gap.texts
+            texts += islice(arranged, len(gap.texts))
             codes += gap.codes
             if k < len(self._relevant):
                 texts.append(self._relevant[k])

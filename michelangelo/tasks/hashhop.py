@@ -1,8 +1,9 @@
 """HashHop: follow pairs of random strings from one to the next, wherever in the text each pair stands.
 
 After Magic's HashHop (2024, "100M Token Context Windows"). Latent structure: a dictionary from string to string.
-Relevant updates: the pairs on the way, one for each look-up (``hops``), in random order. Filler: pairs of other chains,
-which look the same and have the same shape. View: what is reached after so many look-ups; with ``chain_of_thought``
+Relevant updates: the pairs on the way, one for each look-up (``hops``), in random order. Filler: what leads to the
+start and on from the end, so that following until there is no more is wrong, and pairs of other chains, which look the
+same and have the same shape. View: what is reached after so many look-ups; with ``chain_of_thought``
 the reply lists every string on the way, without it only the last, so that the hops must be made silently. Headline:
 ``exact``, the published rule: the last string, or the whole chain in order.
 """
@@ -28,7 +29,7 @@ from michelangelo.lsq.task import Anatomy, Reading, Scorable
 from michelangelo.scoring.extraction import Form, declared_items
 from michelangelo.scoring.items import judged, set_scores
 from michelangelo.tasks import fields
-from michelangelo.tasks.comparison.base import Case, ComparisonTask, spread
+from michelangelo.tasks.comparison.base import Case, ComparisonTask, Placed, by_depth, spread
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 
 HASHES = Form(r"(?=[A-Za-z]*[a-z])(?=[A-Za-z]+[A-Z])[A-Za-z]{5,17}")
@@ -38,7 +39,7 @@ _LETTERS = np.frombuffer(string.ascii_letters.encode(), dtype=np.uint8)
 _PER_WORD = 4
 _BATCH = 16
 _EXAMPLE_HOPS = 3
-_COINS = 64
+_COINS = 192
 
 
 @dataclass(frozen=True)
@@ -93,28 +94,30 @@ class Hashes:
         return [whole[k * width : k * width + self._length - 1 + more] for k, more in enumerate(lengths)]
 
     def chain(self, hops: int) -> list[str]:
-        """The pairs of a chain of new strings."""
-        return pairs_of(self.fresh(hops + 1))
+        """The pairs of a chain of new strings, in which ``hops`` look-ups can begin at several places."""
+        return pairs_of(self.fresh(chain_strings(hops)))
 
 
-class OtherPairs:
+class OtherPairs(Filler):
     """Filler made of the pairs of other chains, shuffled.
 
     Args:
-        hops: pairs of a chain.
+        hops: look-ups asked for.
         hashes: new strings.
         coins: pairs for the last tokens.
         stream: decides the order.
     """
 
+    repeat_coins = False
+
     def __init__(self, hops: int, hashes: Hashes, coins: list[str], stream: Stream) -> None:
-        self._hops, self._hashes, self._coins, self._stream = hops, hashes, coins, stream
+        self._strings, self._hashes, self._coins, self._stream = chain_strings(hops), hashes, coins, stream
         self._left: list[str] = []
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
         """``count`` pairs."""
-        chains = max(0, -(-(count - len(self._left)) // self._hops))
-        size = self._hops + 1
+        size = self._strings
+        chains = max(0, -(-(count - len(self._left)) // (size - 1)))
         strings = self._hashes.fresh(chains * size)
         for k in range(0, len(strings), size):
             self._left += pairs_of(strings[k : k + size])
@@ -178,6 +181,7 @@ class HashHop(ComparisonTask[HashHopParams]):
         "right of it. Read the text, follow it from the string you are given, and reply with what is asked for, "
         "several strings separated by commas, and nothing else."
     )
+    version = "2"
     strategies = ("pair",)
     Params = HashHopParams
     solver = HashSolver()
@@ -192,10 +196,16 @@ class HashHop(ComparisonTask[HashHopParams]):
     def case(self, params: HashHopParams, stream: Stream) -> Case:
         """See ``ComparisonTask.case``."""
         hashes = Hashes(params.hash_length, stream)
-        way = hashes.fresh(params.hops + 1)
+        strings = hashes.fresh(chain_strings(params.hops))
+        start = stream.below(len(strings) - params.hops - 1)
+        way = strings[start : start + params.hops + 1]
         lines = stream.shuffled(pairs_of(way))
+        beside = pairs_of(strings[: start + 1]) + pairs_of(strings[start + params.hops :])
         return Case(
-            placed=spread(lines, "hop", draw_depths(params.hops, params.depth, stream)),
+            placed=by_depth(
+                spread(lines, "hop", draw_depths(params.hops, params.depth, stream))
+                + [Placed(line, "pair", stream.fraction(), relevant=False) for line in beside]
+            ),
             question=_question(way[0], params.hops, params.chain_of_thought),
             answer=_answer(way, params.chain_of_thought),
             view="chain" if params.chain_of_thought else "end",
@@ -206,14 +216,16 @@ class HashHop(ComparisonTask[HashHopParams]):
     def filler(self, params: HashHopParams, case: Case, tokens: int, stream: Stream, coin_stream: Stream) -> Filler:
         """See ``ComparisonTask.filler``."""
         mint = Hashes(params.hash_length, coin_stream, case.hidden)
-        coins = [line for _ in range(max(1, _COINS // params.hops)) for line in mint.chain(params.hops)]
+        chains = max(1, _COINS // chain_strings(params.hops))
+        coins = [line for _ in range(chains) for line in mint.chain(params.hops)]
         return OtherPairs(params.hops, Hashes(params.hash_length, stream, mint.taken), coins, stream)
 
     def example(self, params: HashHopParams, stream: Stream) -> tuple[str, str, str]:
         """See ``ComparisonTask.example``."""
         hashes, hops = Hashes(params.hash_length, stream), min(params.hops, _EXAMPLE_HOPS)
-        way = hashes.fresh(hops + 1)
-        lines = stream.shuffled(pairs_of(way) + hashes.chain(hops))
+        strings = hashes.fresh(hops + 2)
+        way = strings[: hops + 1]
+        lines = stream.shuffled(pairs_of(strings) + pairs_of(hashes.fresh(hops + 2)))
         question = _question(way[0], hops, params.chain_of_thought)
         return "".join(lines), question, _answer(way, params.chain_of_thought)
 
@@ -251,6 +263,11 @@ class HashHop(ComparisonTask[HashHopParams]):
             steps.append((f"{at} = {pairs[at]}", pairs[at]))
             at = pairs[at]
         return steps
+
+
+def chain_strings(hops: int) -> int:
+    """How many strings a chain has: twice the look-ups and one pair more, so that an end tells nothing."""
+    return 2 * hops + 2
 
 
 def pairs_of(way: list[str]) -> list[str]:

@@ -3,7 +3,8 @@
 After BABILong (Kuratov et al., arXiv 2406.10149), which hides bAbI's stories (Weston et al., arXiv 1502.05698, tasks 1
 to 3) in long text; the stories here are drawn afresh. Latent structure: where each person is and who carries what.
 Relevant updates: the one, two or three sentences without which the answer is another (``facts``). Filler: earlier moves
-of the same person, and essays (``distinct``, as published) or what other people do with other things (``matched``).
+of the same person, what others do with other things, as in bAbI, whose stories have several people (``others``), and
+essays (``distinct``, as published) or still more of what others do (``matched``).
 View: the place of a person, of a thing, or of a thing before it came somewhere else. Headline: ``exact``, the declared
 place and no other; ``published`` looks for the place anywhere in the reply.
 """
@@ -58,6 +59,12 @@ class LocationTrackingParams:
         2, "Supporting facts: 1 asks for a person, 2 for a thing, 3 for where a thing was before.", low=1, high=3
     )
     stale_moves: int = parameter(1, "Earlier moves of the same person, overridden by later ones.", low=0, high=16)
+    others: int = parameter(
+        8,
+        "What other people do among essays, half of it moves, so that the last place named tells nothing.",
+        low=0,
+        high=64,
+    )
     depth: str = fields.depth("Where supporting facts stand in the text")
     filler: str = parameter(
         "distinct",
@@ -115,7 +122,7 @@ def take_text(person: str, thing: str) -> str:
     return f"{person} picked up the {thing}."
 
 
-class OtherPeople:
+class OtherPeople(Filler):
     """Filler made of what other people do with other things.
 
     Args:
@@ -131,17 +138,18 @@ class OtherPeople:
         self._spacing = Essays(stream, coin_stream)
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
-        """``count`` units: half of them moves, the others pick something up, some of them to put it down again."""
-        texts, codes = self._units(count, self._stream)
+        """``count`` units: half of them moves, the others pick something up, one in eight to put it down again."""
+        texts, codes = self.units(count)
         return self._spacing.spaced(texts), codes
 
     def coins(self, gap: int) -> tuple[list[str], list[int]]:
         """Units of all kinds."""
-        texts, codes = self._units(_COINS, self._coin_stream)
+        texts, codes = self.units(_COINS, self._coin_stream)
         return [f"{text} " for text in texts], codes
 
-    def _units(self, count: int, stream: Stream) -> tuple[list[str], list[int]]:
-        words = iter(stream.words(3 * count))
+    def units(self, count: int, stream: Stream | None = None) -> tuple[list[str], list[int]]:
+        """``count`` units without the white space after them."""
+        words = iter((stream or self._stream).words(3 * count))
         people, things, texts, codes = self._people, self._things, [], []
         for kind, who, what in zip(words, words, words, strict=True):
             person = people[who * len(people) >> 32]
@@ -150,14 +158,15 @@ class OtherPeople:
                 codes.append(_MOVE)
                 continue
             thing = things[what * len(things) >> 32]
-            puts = kind >= _HALF + _QUARTER
+            puts = kind >= 2**32 - _PUTS
             put = f" {person} put down the {thing}." if puts else ""
             texts.append(take_text(person, thing) + put)
             codes.append(_PUT if puts else _TAKE)
         return texts, codes
 
 
-_HALF, _QUARTER = 2**31, 2**30
+_HALF, _PUTS = 2**31, 2**28
+"""Of 2**32 drawn: moves, and what is put down again: little of it, as no supporting fact is."""
 _ESSAY, _MOVE, _TAKE, _PUT = range(4)
 
 
@@ -229,6 +238,7 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
         "carries it along, until putting it down or until somebody else picks it up. Read the text and reply with the "
         "place that is asked for, and nothing else."
     )
+    version = "2"
     strategies = ("essay", "move", "take", "put")
     Params = LocationTrackingParams
     solver = LocationSolver()
@@ -249,8 +259,13 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
         depths = draw_depths(params.facts, params.depth, stream)
         stale = [Placed(f"{text} ", "stale", depths[0] * stream.fraction(), relevant=False) for text in story.stale]
         facts = [Placed(f"{text} ", name, depth) for (name, text), depth in zip(story.facts, depths, strict=True)]
+        texts, codes = OtherPeople(story, stream, stream).units(params.others)
+        others = [
+            Placed(f"{text} ", self.strategies[code], stream.fraction(), relevant=False)
+            for text, code in zip(texts, codes, strict=True)
+        ]
         view = ("person", "thing", "thing before")[params.facts - 1]
-        return Case(by_depth([*stale, *facts]), story.question, story.answer, view, hidden=story)
+        return Case(by_depth([*stale, *others, *facts]), story.question, story.answer, view, hidden=story)
 
     def filler(
         self, params: LocationTrackingParams, case: Case, tokens: int, stream: Stream, coin_stream: Stream

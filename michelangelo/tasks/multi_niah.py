@@ -60,6 +60,7 @@ class MultiNiah(ComparisonTask[MultiNiahParams]):
         "Somewhere in the text special magic numbers are stated for keys. Read the text and reply with the numbers "
         "that are asked for, separated by commas, and nothing else."
     )
+    version = "2"
     strategies = needles.STRATEGIES
     Params = MultiNiahParams
     solver = MultiNiahSolver()

@@ -54,6 +54,7 @@ class Niah(ComparisonTask[NiahParams]):
         "Somewhere in the text a special magic number is stated for a key. Read the text and reply with the number "
         "that is asked for, and nothing else."
     )
+    version = "2"
     strategies = needles.STRATEGIES
     Params = NiahParams
     solver = NiahSolver()

@@ -49,7 +49,7 @@ _ALL_NAMES = len(_TWO) * len(_THREE)
 _LOWEST, _VALUES = 20_000, 80_000
 _LOWEST_OF_EXAMPLES = 10_000
 _EXAMPLE_HOPS = 2
-_COINS = 64
+_COINS = 192
 
 
 @dataclass(frozen=True)
@@ -101,37 +101,48 @@ class Chains:
         return _LOWEST + self._values(number if number < _VALUES else 1 + number % (_VALUES - 1))
 
 
-class OtherChains:
-    """Filler made of the assignments of other chains; a copy stands after its source.
+class OtherChains(Filler):
+    """Filler made of the assignments of other chains, all of them finished; a copy stands after its source.
 
     Args:
         chains: names and values.
         stream: randomness.
     """
 
+    repeat_coins = False
+
     def __init__(self, chains: Chains, stream: Stream) -> None:
         self._chains, self._stream = chains, stream
         self._coins = ["".join(chains.chain()[: 1 + k % 2]) for k in range(_COINS)]
+        self._left: list[str] = []
+        self._chain_of: dict[str, list[str]] = {}
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
-        """``count`` assignments of several chains, each begun and continued in the order drawn."""
-        texts: list[str] = []
-        going: list[list[str]] = []
-        for word in self._stream.words(count):
-            choice = word * (len(going) + 1) >> 32
-            if choice == len(going):
-                going.append(self._chains.chain()[::-1])
-            texts.append(going[choice].pop())
-            if not going[choice]:
-                del going[choice]
-        return texts, [1] * count
+        """``count`` assignments of chains drawn whole, in any order; ``arrange`` puts each chain in its own."""
+        while len(self._left) < count:
+            chain = self._chains.chain()
+            self._chain_of |= dict.fromkeys(chain, chain)
+            self._left += chain
+        taken, self._left = self._left[:count], self._left[count:]
+        return self._stream.shuffled(taken), [1] * count
 
     def coins(self, gap: int) -> tuple[list[str], list[int]]:
         """First assignments, alone or with a copy, so that they differ in length with any counter."""
         return self._coins, [1] * len(self._coins)
 
+    def arrange(self, texts: list[str]) -> list[str]:
+        """Each chain's assignments in their order; of a chain that lost some, the first ones."""
+        arranged, taken = list(texts), dict[str, int]()
+        for at, text in enumerate(texts):
+            chain = self._chain_of.get(text)
+            if chain:
+                number = taken.get(chain[0], 0)
+                arranged[at] = chain[number]
+                taken[chain[0]] = number + 1
+        return arranged
 
-class Noise:
+
+class Noise(Filler):
     """Filler made of noise sentences.
 
     Args:
@@ -195,6 +206,7 @@ class VariableTracing(ComparisonTask[VariableTracingParams]):
     strategies = ("noise", "spurious")
     Params = VariableTracingParams
     solver = VariableSolver()
+    version = "2"
     anatomy = Anatomy(
         structure="a dictionary of variables and values",
         updates="the assignments of one chain",

@@ -86,12 +86,10 @@ class ComparisonTask(Task[P]):
     Attributes:
         instruction: what comes before worked examples and text.
         strategies: names of the filler's units, by code.
-        repeat_coins: whether the filler's coins may occur more than once.
     """
 
     instruction: str
     strategies: tuple[str, ...]
-    repeat_coins: bool = True
     solver: TextSolver
 
     @abstractmethod
@@ -212,7 +210,6 @@ class ComparisonTask(Task[P]):
             tokenizer=tokenizer,
             stream=self._stream(seed, "assembly"),
             tolerance=TOLERANCE,
-            repeat_coins=self.repeat_coins,
         )
 
 

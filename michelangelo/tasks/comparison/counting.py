@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from michelangelo.errors import UserError
+from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.score import Score
@@ -40,7 +41,7 @@ class CountingParams(ComparisonParams, Protocol):
 P = TypeVar("P", bound=CountingParams)
 
 
-class OtherWords:
+class OtherWords(Filler):
     """Filler made of words that occur at most so often; the whole text's are drawn at once and shuffled.
 
     Args:
@@ -51,6 +52,8 @@ class OtherWords:
         tokens: length of the text.
         stream: randomness.
     """
+
+    repeat_coins = False
 
     def __init__(
         self, order: Scramble, kept: int, shares: Sequence[float], space: str, tokens: int, stream: Stream
@@ -130,7 +133,6 @@ class CountingTask(ComparisonTask[P]):
     """A task that asks for the words that occur most often, as many as its question says."""
 
     strategies = ("word",)
-    repeat_coins = False
     solver: CountingSolver
     chance_note = "A guess is as many different words of the text as are asked for."
 

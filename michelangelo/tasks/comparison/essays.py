@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
+from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 
 PARAGRAPH = 6
@@ -24,7 +25,7 @@ def example_sentences(count: int, stream: Stream) -> list[str]:
     return stream.shuffled([s for s in sentences() if 45 <= len(s) <= 60])[:count]
 
 
-class Essays:
+class Essays(Filler):
     """Filler made of essay sentences; none recurs before all others have had their turn.
 
     Args:

@@ -21,8 +21,9 @@ STRATEGIES = ("essay", "needle")
 _LOWEST, _VALUES = 1_000_000, 9_000_000
 _FOR_EXAMPLES = 17
 _OWN = len(ADJECTIVES) - _FOR_EXAMPLES
-_KEYS = _OWN * len(NOUNS)
-_COINS = 64
+_WORDS = tuple(dict.fromkeys((*ADJECTIVES[:_OWN], *NOUNS)))
+_KEYS = len(_WORDS) * (len(_WORDS) - 1)
+_COINS = 256
 
 
 class Facts:
@@ -39,8 +40,8 @@ class Facts:
 
     def key(self, place: int) -> str:
         """The key at a place."""
-        adjective, noun = divmod(self._keys(place), len(NOUNS))
-        return f"{ADJECTIVES[adjective]}-{NOUNS[noun]}"
+        first, second = divmod(self._keys(place), len(_WORDS) - 1)
+        return f"{_WORDS[first]}-{_WORDS[second + (second >= first)]}"
 
     def value(self, place: int) -> str:
         """The number of the key at a place."""
@@ -56,7 +57,7 @@ def fact_text(key: str, value: str) -> str:
     return f"The special magic number for {key} is {value}."
 
 
-class OtherFacts:
+class OtherFacts(Filler):
     """Filler made of facts about keys that no needle has.
 
     Args:
@@ -64,12 +65,14 @@ class OtherFacts:
         stream: randomness for the order and the white space.
     """
 
+    repeat_coins = False
+
     def __init__(self, facts: Facts, stream: Stream) -> None:
         self._facts, self._spacing = facts, Essays(stream, stream)
         self._stream, self._next = stream, 0
 
     def draw(self, gap: int, count: int) -> tuple[list[str], list[int]]:
-        """``count`` facts; keys begin anew after some 38,000."""
+        """``count`` facts; keys begin anew after some 158,000."""
         first = self._facts.needles + _COINS
         places = [first + (self._next + k) % (_KEYS - first) for k in range(count)]
         self._next += count

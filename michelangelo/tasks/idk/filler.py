@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 from michelangelo.tasks.idk.matching import core
 from michelangelo.tasks.idk.question import Question
@@ -114,8 +115,8 @@ class Prose:
         return lines
 
 
-class StoryFiller:
-    """Filler for a question; see ``michelangelo.lsq.assembly.Filler``. It is the same for every gap.
+class StoryFiller(Filler):
+    """Filler for a question; it is the same for every gap.
 
     Args:
         kind: one of ``FILLERS``.

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from michelangelo.errors import UserError
+from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 from michelangelo.tasks.latent_list.operations import LARGEST
 
@@ -62,7 +63,7 @@ def weights_of(canonical: str) -> list[float]:
     return [float(given.get(name, 0)) for name in STRATEGIES]
 
 
-class ListFiller:
+class ListFiller(Filler):
     """Filler for a program's gaps.
 
     Args:
