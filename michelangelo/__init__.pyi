@@ -1,6 +1,8 @@
 from . import analysis as analysis
+from . import lsq as lsq
 from . import plots as plots
 from . import report as report
+from . import runs as runs
 from .errors import DataError as DataError
 from .errors import MichelangeloError as MichelangeloError
 from .errors import ProviderError as ProviderError

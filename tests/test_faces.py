@@ -10,21 +10,21 @@ from pathlib import Path
 import pytest
 
 import michelangelo
-from michelangelo import analysis
+from michelangelo import analysis, results
 
-LATE = [Path(michelangelo.__file__), Path(analysis.__file__)]
+LATE = [Path(str(package.__file__)) for package in (michelangelo, analysis, results)]
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys, types
-import michelangelo as mi, michelangelo.analysis as a
+import michelangelo as mi, michelangelo.analysis as a, michelangelo.results as r
 assert "pandas" not in sys.modules
-names = sorted(m.name for m in pkgutil.iter_modules(a.__path__, a.__name__ + "."))
+names = sorted(m.name for p in (a, r) for m in pkgutil.walk_packages(p.__path__, p.__name__ + "."))
 for name in names[::int(sys.argv[1])]:
     importlib.import_module(name)
 for _ in range(2):
-    assert not [n for n in a.__all__ if isinstance(getattr(a, n), types.ModuleType)]
+    assert not [n for p in (a, r) for n in p.__all__ if isinstance(getattr(p, n), types.ModuleType)]
     kinds = {n for n in mi.__all__ if isinstance(getattr(mi, n), types.ModuleType)}
-    assert kinds == {"analysis", "plots", "report"}, kinds
+    assert kinds == {"analysis", "lsq", "plots", "report", "runs"}, kinds
     assert mi.generate("niah", tokens=512, seed=0).answer and mi.get_task("niah").name == "niah"
 """
 
