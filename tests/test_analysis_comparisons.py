@@ -14,7 +14,7 @@ from scipy.special import comb
 
 from benchmarks.coverage import results
 from michelangelo import analysis
-from michelangelo.analysis.correlation import interval_of
+from michelangelo.analysis.correlation import interval_of, interval_of_true_scores
 from michelangelo.analysis.intervals import bayesian
 from michelangelo.analysis.paired import _signed_rank, difference
 from michelangelo.errors import UserError
@@ -254,6 +254,52 @@ def test_correlations_say_what_they_can_detect() -> None:
     kendall = analysis.spearman(frame, method="kendall").iloc[0]
     assert kendall["low"] < kendall["rho"] < kendall["high"]
     assert np.isnan(kendall["detectable"])
+
+
+def instances_of_models(models: int, instances: int) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    easy = np.clip(rng.normal(0.5, 0.2, models), 0.05, 0.95)
+    rows = [
+        {"model": f"m{i}", "task": task, "target_tokens": length, "instance_id": f"{length} {k}", "status": "ok",
+         "score": float(rng.random() < p)}
+        for task in "xy" for length in (2048, 4096) for i, p in enumerate(easy) for k in range(instances)
+    ]  # fmt: skip
+    return tidy(rows).frame
+
+
+def test_with_instances_the_interval_is_of_the_true_scores() -> None:
+    frame = instances_of_models(12, 8)
+    row = analysis.spearman(frame).iloc[0]
+    cells = frame.groupby(["task", "model", "target_tokens"])["score"].agg(["mean", "sem"])
+    noise = (cells["sem"] ** 2).groupby(["task", "model"]).sum() / 4
+    spread = cells["mean"].groupby(["task", "model"]).mean().groupby("task").var()
+    kept = 1 - noise.groupby("task").mean() / spread
+    assert (row["reliability_a"], row["reliability_b"]) == pytest.approx((kept["x"], kept["y"]))
+    on_normal = 2 * np.sin(np.pi * row["rho"] / 6) / np.sqrt(kept["x"] * kept["y"])
+    assert row["corrected"] == pytest.approx(6 / np.pi * np.arcsin(min(1, on_normal) / 2))
+    given = interval_of(row["rho"], 12)
+    assert row["interval_of"] == "true scores"
+    assert row["low"] > given[0] - 0.1
+    assert row["high"] > given[1]
+    assert (row["low"], row["high"]) == interval_of_true_scores(row["rho"], 12, (kept["x"], kept["y"]))
+    assert interval_of_true_scores(0.5, 40, (1.0, 1.0)) == pytest.approx(interval_of(0.5, 40), abs=0.02)
+    assert interval_of_true_scores(0.3, 12, (0.0, 0.5)) == (-1, 1), "nothing but noise says nothing"
+
+
+@pytest.mark.parametrize("method", ["spearman", "kendall", "pearson"])
+@pytest.mark.parametrize("unit", ["model", "model_length"])
+def test_of_averages_alone_the_interval_takes_them_as_exact(method: Any, unit: Any) -> None:
+    frame = instances_of_models(12, 8)
+    own = analysis.spearman(frame, method=method, unit=unit).iloc[0]
+    averages = frame.groupby(["task", "model", "target_tokens"], as_index=False)["score"].mean()
+    averages = averages.assign(aggregate=True, source="s", status="ok", variant=None, family="f", n=pd.NA)
+    row = analysis.spearman(averages, method=method, unit=unit).iloc[0]
+    assert row["rho"] == pytest.approx(own["rho"])
+    assert row["interval_of"] == "scores as given"
+    assert (row["low"], row["high"]) == pytest.approx(interval_of(row["rho"], row["n"], method))
+    assert np.isnan(row["corrected"])
+    assert own["interval_of"] == "true scores"
+    assert abs(own["corrected"]) > abs(row["rho"])
 
 
 def test_perfect_agreement_of_few_models_is_no_certainty() -> None:

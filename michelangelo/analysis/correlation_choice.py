@@ -49,6 +49,7 @@ def scores_of(curves: pd.DataFrame) -> Scores:
             "model": found["model"].astype(str),
             "target_tokens": found["target_tokens"].astype("int64"),
             "mean": found["mean"].astype(float),
+            "se": found["se"].astype(float),
             "method": "given",
             "aggregate": False,
             "published": found["published"].astype(bool),

@@ -14,7 +14,8 @@ from michelangelo.results import paper_correlations
 
 PAPER_NOTE = (
     "The paper states three coefficients over ten models at 128K tokens (its Figure 9) and no interval; intervals and "
-    "limit are computed here from its n. Yours may use other models, lengths and settings: what is on this page."
+    "limit are computed here from its n, taking its averages as exact. Yours may use other models, lengths "
+    "and settings: what is on this page."
 )
 """What stands under the paper's values."""
 
@@ -29,7 +30,8 @@ PUBLISHED_NOTE = (
 def pairs_table(pairs: pd.DataFrame, method: Method) -> pd.DataFrame:
     """One row per pair of tasks, every number of the matrix: the figure's equivalent in text."""
     out = pd.DataFrame({"task": pairs["task_a"], "and": pairs["task_b"], NAME[method]: pairs["rho"], "n": pairs["n"]})
-    out["95 % low"], out["95 % high"], out["p"] = pairs["low"], pairs["high"], pairs["p"]
+    out["95 % low"], out["95 % high"], out["interval of"] = pairs["low"], pairs["high"], pairs["interval_of"]
+    out["without noise"], out["p"] = pairs["corrected"], pairs["p"]
     out["differs from 0 from"] = pairs["detectable"]
     out["lengths of the first"] = [lengths_text(v) or None for v in pairs["lengths_a"]]
     out["lengths of the second"] = [lengths_text(v) or None for v in pairs["lengths_b"]]
@@ -57,6 +59,8 @@ def lengths_table(by_length: pd.DataFrame, method: Method) -> pd.DataFrame:
             "n": by_length["n"],
             "95 % low": by_length["low"],
             "95 % high": by_length["high"],
+            "interval of": by_length["interval_of"],
+            "without noise": by_length["corrected"],
             "p": by_length["p"],
             "differs from 0 from": by_length["detectable"],
             "why none": by_length["reason"],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -111,12 +111,20 @@ def coefficient_lines(row: dict[str, Any], method: Method) -> list[str]:
     lines = [f"{SYMBOL[method]} {row['rho']:.3f}, n={int(row['n'])}".replace("-", "−")]
     if not pd.isna(row["low"]):
         lines.append(f"95 % CI {row['low']:.2f} to {row['high']:.2f}, p {_p(row['p'])}".replace("-", "−"))
+        lines.append(interval_words(row))
     elif not pd.isna(row["detectable"]):
         lines.append("Too few for an interval")
         lines.append(f"|{SYMBOL[method]}| from {row['detectable']:.3f} on differs from 0 at 5 %")
     else:
         lines.append("Too few for an interval")
     return lines
+
+
+def interval_words(row: Mapping[str, Any]) -> str:
+    """What the interval of a coefficient is of, as a phrase."""
+    if row.get("interval_of") == "true scores":
+        return "CI of the true scores' coefficient: chance of models and of instances"
+    return "CI of the scores as given: how far noise flattens them can't be known"
 
 
 def _p(value: float) -> str:

@@ -41,7 +41,9 @@ _METHOD = (
     "here and published scores have none.",
     "Spearman: over the models that ran both tasks, on the lengths at which all of them ran both (where there is none, "
     "on each task's own, which the table names), average ranks for ties; no coefficient below 5 models, no interval "
-    "(Bonett and Wright 2000) and no p-value below 8; smallest detectable value by full permutation up to 8 models.",
+    "and no p-value below 8. Where instances are at hand the interval is of the true scores' coefficient, with the "
+    "chance of models and of instances; of averages it takes the scores as exact (Bonett and Wright 2000). Smallest "
+    "detectable value by full permutation up to 8 models.",
     "Differences between models are claimed only from the same instances (Miller 2024); “no difference detected” "
     "does not mean that there is none.",
 )

@@ -88,8 +88,9 @@ def _limits(known: pd.DataFrame) -> list[str]:
 def _line(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "task": task_title(str(row["task_a"])), "and": task_title(str(row["task_b"])), "ρ": row["rho"],
-        "models": int(row["n"]), "95 % CI": interval(row, digits=2), "p": p_value(row["p"]),
-        "differs from 0 from": row["detectable"], "lengths of the first": _lengths(row["lengths_a"]),
+        "models": int(row["n"]), "95 % CI": interval(row, digits=2), "CI of": row["interval_of"],
+        "p": p_value(row["p"]), "differs from 0 from": row["detectable"],
+        "lengths of the first": _lengths(row["lengths_a"]),
         "lengths of the second": _lengths(row["lengths_b"]),
     }  # fmt: skip
 
@@ -98,7 +99,8 @@ def _at_length(row: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "task": task_title(str(row["task_a"])), "and": task_title(str(row["task_b"])),
         "length": format_length(int(row["target_tokens"])) if row["target_tokens"] > 0 else "not told",
-        "ρ": row["rho"], "models": int(row["n"]), "95 % CI": interval(row, digits=2), "p": p_value(row["p"]),
+        "ρ": row["rho"], "models": int(row["n"]), "95 % CI": interval(row, digits=2), "CI of": row["interval_of"],
+        "p": p_value(row["p"]),
     }  # fmt: skip
 
 
