@@ -24,6 +24,7 @@ from typing import Any
 from michelangelo import runs
 from michelangelo.models.readers import recognise
 from michelangelo.runs.plan import Plan
+from michelangelo.runs.worker import work
 
 ROOT = Path(__file__).parent.parent
 MODELS = ("m", "n")
@@ -281,7 +282,7 @@ def main() -> None:
     if len(sys.argv) > 1 and not sys.argv[1].isdigit():
         from michelangelo.runs.policy import Policy
 
-        at = runs.work(sys.argv[1], policy=Policy(pause_s=0.02, busy_wait_s=0.02))
+        at = work(sys.argv[1], policy=Policy(pause_s=0.02, busy_wait_s=0.02))
         sys.exit(0 if at.state == "completed" else 1)
     calls, kills = int(sys.argv[1]) if len(sys.argv) > 1 else 5000, 5
     begun = time.monotonic()

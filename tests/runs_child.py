@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from michelangelo import runs
 from michelangelo.errors import UserError
 from michelangelo.models import Completion, Request
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, fake_model, solved
 from tests.toy_task import toy_task
 
@@ -22,7 +22,7 @@ def main(folder: str, delay_s: float) -> int:
 
     with toy_task(), fake_model(Fake(reply, delay_s)):
         try:
-            runs.work(folder)
+            work(folder)
         except UserError as error:
             print(error, file=sys.stderr)
             return 2

@@ -264,7 +264,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 def rows(folder: Path, *, count: int = 1, lengths: tuple[int, ...] = (1024,)) -> list[dict[str, Any]]:
     plan = Plan(models=("compatible/m",), tasks=("niah",), lengths=lengths, count=count, concurrency=1)
     runs.create(plan, folder)
-    runs.work(folder)
+    worker.work(folder)
     return [json.loads(line) for line in (folder / "results.jsonl").read_text("utf-8").splitlines()]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from michelangelo import runs
+from michelangelo.runs.worker import work
 from tests import chaos
 
 
@@ -21,5 +21,5 @@ def test_killed_runs_of_a_failing_server_end_each_question_once(
     assert figures["questions"] == 160
     assert len(figures["statuses"]) > 4
     asked = server.requests
-    assert runs.work(tmp_path / "run").state == "completed"
+    assert work(tmp_path / "run").state == "completed"
     assert server.requests == asked

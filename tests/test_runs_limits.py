@@ -25,6 +25,7 @@ from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY
 from michelangelo.runs.progress import Progress
 from michelangelo.runs.spending import read_spending
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, Priced, fake_model, solved
 from tests.toy_task import toy_task
 
@@ -48,7 +49,7 @@ def run_all(plan: Plan, folder: Path, *fakes: Fake, **options: Any) -> tuple[Pro
         for fake in fakes:
             stack.enter_context(fake_model(fake))
         runs.create(plan, folder)
-        return runs.work(folder, policy=QUICK, **options), rows_of(folder)
+        return work(folder, policy=QUICK, **options), rows_of(folder)
 
 
 def named(provider: str, **values: Any) -> Fake:
@@ -206,7 +207,7 @@ def test_a_budget_is_never_exceeded(concurrency: int, tmp_path: Path) -> None:
     assert "the budget of $3.00 leaves no room for another request" in at.message
     with fake_model(fake):
         runs.create(replace(PLAN, count=20, concurrency=4, budget_usd=20.0), tmp_path / "run")
-        assert runs.work(tmp_path / "run", policy=QUICK).state == "completed"
+        assert work(tmp_path / "run", policy=QUICK).state == "completed"
     assert len(fake.calls) == 20
 
 
@@ -234,8 +235,9 @@ def test_money_of_requests_that_a_kill_broke_off_is_not_spent_twice(tmp_path: Pa
     with fake_model(Priced()):
         runs.create(plan, folder)
     code = f"""
-from tests.fake_models import Priced, fake_model; from tests.toy_task import toy_task; from michelangelo import runs
-with toy_task(), fake_model(Priced(delay_s=60)): runs.work({str(folder)!r})
+from michelangelo.runs.worker import work
+from tests.fake_models import Priced, fake_model; from tests.toy_task import toy_task
+with toy_task(), fake_model(Priced(delay_s=60)): work({str(folder)!r})
 """
     process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT)
     end = time.monotonic() + 15

@@ -17,6 +17,7 @@ from michelangelo.runs import store
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.store import Rows, RunFolder, encode_row, mend_tail
 from michelangelo.runs.tally import TallyCache
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, fake_model
 from tests.toy_task import toy_task
 
@@ -78,7 +79,7 @@ def test_resume_after_a_cut_at_every_byte_of_the_last_two_rows(tmp_path: Path) -
     fake = Fake()
     with fake_model(fake):
         folder = runs.create(PLAN, tmp_path / "run").path
-        runs.work(folder)
+        work(folder)
         whole = (folder / "results.jsonl").read_bytes()
         scores = {r["instance_id"]: r["score"] for r in rows_of(folder)}
         ends = [i + 1 for i, byte in enumerate(whole) if byte == 10]
@@ -97,7 +98,7 @@ def test_resume_after_a_cut_at_every_byte_of_the_last_two_rows(tmp_path: Path) -
 def _check_cut(folder: Path, fake: Fake, whole: bytes, cut: int, ends: list[int], scores: dict[str, float]) -> None:
     (folder / "results.jsonl").write_bytes(whole[:cut])
     fake.calls.clear()
-    assert runs.work(folder).state == "completed"
+    assert work(folder).state == "completed"
     assert len(fake.calls) == sum(cut < end - 1 for end in ends)
     rows = rows_of(folder)
     assert Counter(r["instance_id"] for r in rows) == dict.fromkeys(scores, 1)
@@ -131,7 +132,7 @@ def test_another_generator_version_is_refused(tmp_path: Path, toy: Task[Any]) ->
         folder = runs.create(PLAN, tmp_path / "run").path
         toy.version = "2"
         with pytest.raises(UserError, match="started with toy version 1, this is 2"):
-            runs.work(folder)
+            work(folder)
         assert runs.progress(folder).state == "failed"
         assert "this is 2" in runs.progress(folder).message
     assert fake.calls == []
@@ -145,7 +146,7 @@ def test_a_run_in_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         with RunFolder(folder).locked():
             assert RunFolder(folder).in_use
             with pytest.raises(UserError, match="in use by a live worker"):
-                runs.work(folder)
+                work(folder)
             with pytest.raises(UserError, match="in use by a live worker"):
                 runs.start(folder)
         assert not RunFolder(folder).in_use
@@ -153,7 +154,7 @@ def test_a_run_in_use_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
-    for ask in (runs.work, runs.start, runs.stop, runs.progress, runs.reopen_failed):
+    for ask in (work, runs.start, runs.stop, runs.progress, runs.reopen_failed):
         with pytest.raises(UserError, match="not a run's folder"):
             ask(tmp_path / "nothing")
     assert list(tmp_path.iterdir()) == []
@@ -163,11 +164,11 @@ def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
 def test_a_broken_row_in_the_middle_is_named(tmp_path: Path) -> None:
     with fake_model(Fake()):
         folder = runs.create(PLAN, tmp_path / "run").path
-        runs.work(folder)
+        work(folder)
         lines = (folder / "results.jsonl").read_bytes().splitlines(keepends=True)
         (folder / "results.jsonl").write_bytes(lines[0] + b"garbage\n" + lines[1])
         with pytest.raises(DataError, match="line 2 is no result row"):
-            runs.work(folder)
+            work(folder)
         with pytest.raises(DataError, match="line 2 is no result row"):
             runs.progress(folder)
 
@@ -177,7 +178,7 @@ def test_progress_of_5000_rows_is_fast_and_reads_on(tmp_path: Path) -> None:
     with fake_model(Fake()):
         plan = replace(PLAN, count=1000, repeats=5)
         folder = runs.create(replace(plan, count=1, repeats=1), tmp_path / "run").path
-        runs.work(folder)
+        work(folder)
         (folder / "plan.toml").write_text(plan.to_toml())
         row = rows_of(folder)[0]
     many = [{**row, "seed": i % 1000, "repeat": i // 1000, "response": "x" * 300} for i in range(4999)]
@@ -206,7 +207,7 @@ def test_runs_are_listed_newest_first(tmp_path: Path, monkeypatch: pytest.Monkey
     assert runs.list_runs() == []
     with fake_model(Fake()):
         first = runs.create(PLAN)
-        runs.work(first.path)
+        work(first.path)
         second = runs.create(replace(PLAN, seed=5))
         info = second.info()
         second.write_info({**info, "created": "2999-01-01T00:00:00+00:00"})

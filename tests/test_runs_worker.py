@@ -27,6 +27,7 @@ from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY
 from michelangelo.runs.progress import Progress
 from michelangelo.runs.store import RunFolder
+from michelangelo.runs.worker import work
 from tests.fake_models import Fake, fake_model, solved
 from tests.toy_task import toy_task
 
@@ -52,7 +53,7 @@ def keys_of(folder: Path) -> Counter[tuple[str, str, int]]:
 def run_with(fake: Fake, plan: Plan, folder: Path) -> tuple[Progress, list[dict[str, Any]]]:
     with fake_model(fake):
         runs.create(plan, folder)
-        return runs.work(folder), rows_of(folder)
+        return work(folder), rows_of(folder)
 
 
 def wait_until(happened: Callable[[], bool], seconds: float = 15.0) -> None:
@@ -65,7 +66,7 @@ def wait_until(happened: Callable[[], bool], seconds: float = 15.0) -> None:
 def test_a_row_carries_every_field(tmp_path: Path) -> None:
     plan = replace(PLAN, models=("reader/oracle",), params={"toy": {"complexity": 5}}, tags={"step": "100"}, count=1)
     runs.create(plan, tmp_path / "run")
-    at = runs.work(tmp_path / "run")
+    at = work(tmp_path / "run")
     row = rows_of(at.folder)[0]
     instance = generate("toy", tokens=256, seed=0, complexity=5)
     assert set(FIELDS) <= set(row)
@@ -110,7 +111,7 @@ def test_readers_of_a_whole_plan(tmp_path: Path) -> None:
     plan = replace(PLAN, models=("reader/oracle", "reader/chance"), lengths=(256, 1024), repeats=2, concurrency=8)
     runs.create(plan, tmp_path / "run")
     seen: list[Progress] = []
-    at = runs.work(tmp_path / "run", seen.append)
+    at = work(tmp_path / "run", seen.append)
     rows = rows_of(tmp_path / "run")
     assert (at.state, at.done, at.planned, at.failed) == ("completed", 32, 32, {})
     assert seen[-1].state == "completed"
@@ -153,7 +154,7 @@ def test_few_instances_are_alive_at_once(tmp_path: Path, toy: Task[Any], monkeyp
     with fake_model(fake):
         runs.create(replace(PLAN, count=12, concurrency=64), tmp_path / "run")
         monkeypatch.setattr(toy, "build", counting)
-        assert runs.work(tmp_path / "run").done == 12
+        assert work(tmp_path / "run").done == 12
     ahead = [i - done for i, done in enumerate(built[-12:])]
     assert max(ahead) <= 3
     assert fake.most_at_once == 3
@@ -240,7 +241,7 @@ def test_a_model_that_cannot_be_asked_is_not_asked_on(status: str, tmp_path: Pat
     assert len(fake.calls) == 1
     with fake_model(Fake()) as mended:
         assert runs.reopen_failed(tmp_path / "run") == 1
-        assert runs.work(tmp_path / "run").state == "completed"
+        assert work(tmp_path / "run").state == "completed"
     assert len(mended.calls) == 4
     assert set(keys_of(tmp_path / "run").values()) == {1}
     assert len(keys_of(tmp_path / "run")) == 8
@@ -265,7 +266,7 @@ def test_the_budget_ends_a_run(tmp_path: Path) -> None:
     assert at.spent_usd == pytest.approx(0.03)
     with fake_model(Fake()):
         runs.create(replace(PLAN, count=9, budget_usd=1.0), tmp_path / "run")
-        assert runs.work(tmp_path / "run").state == "completed"
+        assert work(tmp_path / "run").state == "completed"
     unpriced = Fake(lambda request, call: Completion("3"))
     at, rows = run_with(unpriced, replace(PLAN, budget_usd=1.0), tmp_path / "unpriced")
     assert (at.state, len(rows), at.spent_usd) == ("stopped", 1, None)
@@ -302,7 +303,7 @@ def test_stop_then_resume_asks_exactly_what_is_missing(tmp_path: Path) -> None:
     with fake_model(fake):
         runs.create(plan, tmp_path / "run")
         begun = time.monotonic()
-        at = runs.work(tmp_path / "run", stop_after_three)
+        at = work(tmp_path / "run", stop_after_three)
         assert time.monotonic() - begun < 2
         assert (at.state, at.done, at.in_flight) == ("stopped", 3, 0)
         assert len(fake.calls) <= 4
@@ -310,7 +311,7 @@ def test_stop_then_resume_asks_exactly_what_is_missing(tmp_path: Path) -> None:
         assert {r["status"] for r in rows_of(tmp_path / "run")} == {"ok"}
         fake.calls.clear()
         fake.delay_s = 0.0
-        assert runs.work(tmp_path / "run").state == "completed"
+        assert work(tmp_path / "run").state == "completed"
         assert len(fake.calls) == 17
     assert keys_of(tmp_path / "run") == dict.fromkeys(keys_of(tmp_path / "run"), 1)
     assert len(rows_of(tmp_path / "run")) == 20
@@ -327,7 +328,7 @@ def test_a_stop_breaks_off_requests_in_flight(tmp_path: Path) -> None:
 
         threading.Thread(target=stop_when_all_wait, daemon=True).start()
         begun = time.monotonic()
-        at = runs.work(tmp_path / "run")
+        at = work(tmp_path / "run")
     assert time.monotonic() - begun < 5
     assert (at.state, at.done, fake.at_once) == ("stopped", 0, 0)
     assert rows_of(tmp_path / "run") == []
@@ -356,7 +357,7 @@ def test_a_failing_build_fails_the_run_and_keeps_its_rows(
     with fake_model(Fake()):
         runs.create(replace(PLAN, lengths=(256, 512)), tmp_path / "run")
         with pytest.raises(UserError, match="seed 2"):
-            runs.work(tmp_path / "run")
+            work(tmp_path / "run")
     at = runs.progress(tmp_path / "run")
     assert (at.state, at.message, at.done) == ("failed", "seed 2 can't be built", 6)
 

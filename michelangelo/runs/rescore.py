@@ -11,13 +11,15 @@ from typing import Any, NamedTuple
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, replacing
 from michelangelo.lsq.registry import tasks
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.runs.rows import score_fields
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED
 from michelangelo.scoring.outcome import SCORER_ERROR, judge
+from michelangelo.scoring.sent import LEAST_SHARE
 
 JUDGED = ("ok", "unparsed", "empty", "output_truncated")
-"""Statuses that the response's text decides; rows of another status are copied as they are."""
+"""Statuses that the response's text and counts decide; rows of another status are copied as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +100,17 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
     flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
     question = _Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
-    outcome = judge(task, question, _Stored(row["response"], finish, None, None, None, ()))
+    stored = _Stored(row["response"], finish, None, None, row.get("prompt_tokens"), ())
+    outcome = judge(task, question, stored, least_tokens=_least_tokens(row))
     old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}
     fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f == SCORER_ERROR)]}
     return {**row, **fields, "scorer_version": task.scorer_version, "previous": [*(row.get("previous") or []), old]}
+
+
+def _least_tokens(row: Mapping[str, Any]) -> float | None:
+    """Fewest tokens that any tokenizer makes of the row's prompt, where the row tells."""
+    counted = row.get("context_tokens") if row.get("tokenizer") == DEFAULT_TOKENIZER else None
+    return LEAST_SHARE * counted if counted else None
 
 
 def _graded(row: Mapping[str, Any]) -> Mapping[str, Any]:

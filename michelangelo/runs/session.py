@@ -181,9 +181,11 @@ class Session:
 
     def _row(self, key: Key, instance: Instance, request: Request, asked: Asked) -> dict[str, Any]:
         task, model, sizes, completion = get_task(key.task), self.models[key.model], self.sizes[key.model], asked.reply
-        sizes.learn(instance, completion.prompt_tokens)
-        sent = sizes.sent.sent(instance.messages, instance.context_tokens, instance.tokenizer)
-        outcome = judge(task, instance, completion, sent_tokens=sent)
+        prompt = (instance.messages, instance.context_tokens, instance.tokenizer)
+        least = sizes.sent.least(*prompt)
+        if (completion.prompt_tokens or 0) >= least:
+            sizes.learn(instance, completion.prompt_tokens)
+        outcome = judge(task, instance, completion, sent_tokens=sizes.sent.sent(*prompt), least_tokens=least)
         if outcome.status in SCORED:
             if self.replies is not None:
                 self.replies.keep(model, request, instance.digest, completion)

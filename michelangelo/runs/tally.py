@@ -69,7 +69,8 @@ class Tally:
         if row.get("score") is not None:
             n, total = self.scores.get(key[:3], (0, 0.0))
             self.scores[key[:3]] = n + 1, total + row["score"]
-        self._learn(key.model, row.get("context_tokens"), row.get("prompt_tokens"))
+        if row["status"] != "prompt_truncated":
+            self._learn(key.model, row.get("context_tokens"), row.get("prompt_tokens"))
         self.newest.appendleft(row)
         self.spent_usd += row.get("cost_usd") or 0.0
         if row.get("cost_usd") is None:

@@ -54,7 +54,14 @@ class Outcome:
     flags: tuple[str, ...]
 
 
-def judge(task: Task[Any], question: Scorable, returned: Returned, *, sent_tokens: float | None = None) -> Outcome:
+def judge(
+    task: Task[Any],
+    question: Scorable,
+    returned: Returned,
+    *,
+    sent_tokens: float | None = None,
+    least_tokens: float | None = None,
+) -> Outcome:
     """Decide a question's status, and score the answer if there is one.
 
     Args:
@@ -62,13 +69,14 @@ def judge(task: Task[Any], question: Scorable, returned: Returned, *, sent_token
         question: the instance, or a row with ``answer``, ``view`` and ``params``.
         returned: what the provider returned.
         sent_tokens: prompt tokens sent as the model's own tokenizer counts them, or ``None`` where that isn't known.
+        least_tokens: fewest tokens that any tokenizer makes of the prompt; a smaller report means that it was cut.
 
     Returns:
         ``ok`` or ``unparsed`` (score 0) with a score, any other status without; the scorer is not called for those.
         Where the scorer itself fails: ``unparsed`` without a score, flagged ``SCORER_ERROR``.
     """
     flags = tuple(returned.flags)
-    failed = status_without_score(returned, sent_tokens)
+    failed = status_without_score(returned, sent_tokens, least_tokens)
     if failed:
         return Outcome(failed, None, returned.error or _REASONS.get(failed), flags)
     if prompt_share(returned.prompt_tokens, sent_tokens) is None and UNVERIFIED not in flags:
@@ -85,14 +93,16 @@ def judge(task: Task[Any], question: Scorable, returned: Returned, *, sent_token
 _REASONS = {
     "blocked": "the provider's filter held the reply back",
     "refused": "the model refused",
-    "prompt_truncated": f"the provider reports under {SEEN_SHARE:.0%} of the prompt tokens sent",
+    "prompt_truncated": "the provider reports far fewer prompt tokens than were sent: it did not see the whole prompt",
     "output_truncated": "the reply ends before a final answer",
     "incomplete_stream": "the reply stopped without a finish reason",
     "empty": "nothing returned with a normal stop",
 }
 
 
-def status_without_score(returned: Returned, sent_tokens: float | None = None) -> str | None:
+def status_without_score(
+    returned: Returned, sent_tokens: float | None = None, least_tokens: float | None = None
+) -> str | None:
     """The status of a reply that can't be scored, or ``None`` where there is an answer to judge.
 
     The provider's own status comes first, then its filter and the model's refusal, then a cut prompt, then a cut reply.
@@ -101,8 +111,7 @@ def status_without_score(returned: Returned, sent_tokens: float | None = None) -
         return returned.status
     if returned.finish_reason in _FINISHED_WITHOUT_ANSWER:
         return _FINISHED_WITHOUT_ANSWER[returned.finish_reason]
-    share = prompt_share(returned.prompt_tokens, sent_tokens)
-    if share is not None and share < SEEN_SHARE:
+    if _cut(returned.prompt_tokens, sent_tokens, least_tokens):
         return "prompt_truncated"
     if returned.finish_reason is None:
         return "incomplete_stream"
@@ -113,6 +122,11 @@ def status_without_score(returned: Returned, sent_tokens: float | None = None) -
 
 
 _FINISHED_WITHOUT_ANSWER = {"filter": "blocked", "refusal": "refused"}
+
+
+def _cut(reported: int | None, sent: float | None, least: float | None) -> bool:
+    share = prompt_share(reported, sent)
+    return (share is not None and share < SEEN_SHARE) or bool(reported and least and reported < least)
 
 
 def prompt_share(reported: int | None, sent: float | None) -> float | None:

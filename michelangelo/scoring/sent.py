@@ -1,13 +1,23 @@
-"""How many prompt tokens were sent, as the model's own tokenizer counts them."""
+"""How many prompt tokens were sent, as the model's own tokenizer counts them, and how many they are at least."""
 
 from __future__ import annotations
 
 from michelangelo.lsq.task import Messages
-from michelangelo.lsq.tokenizers import Tokenizer, get_tokenizer
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 
 SHORT_CALL = (512, 1536)
 """Prompts of these lengths, tokens, teach a ratio: they fit every provider's window, the smallest default (2,048)
 included, and are long enough for a chat template's own tokens not to matter."""
+
+
+LEAST_SHARE = 0.6
+"""Tokens that any tokenizer makes of a prompt, at least, per token of o200k_base.
+
+Measured on every task's texts, 2K to 32K tokens, all fillers: the fewest per token of o200k_base are 0.974 (Gemma 3,
+made-up words); cl100k, Llama 3, Qwen 3 and SmolLM2 make 1.0 to 1.5. Vocabularies that join words across spaces are
+published to need up to a third fewer: 0.974 · 2/3 = 0.65, rounded down. A provider that reports less has not seen the
+whole prompt, whatever its tokenizer.
+"""
 
 
 class SentCounter:
@@ -34,6 +44,13 @@ class SentCounter:
         if self._own.name == tokenizer:
             return counted
         return sum(self._own.count(m["content"]) for m in messages)
+
+    def least(self, messages: Messages, counted: int, tokenizer: str) -> float:
+        """Fewest tokens that any tokenizer makes of what was sent; arguments as for ``sent``."""
+        if tokenizer == DEFAULT_TOKENIZER:
+            return LEAST_SHARE * counted
+        count = get_tokenizer(DEFAULT_TOKENIZER).count
+        return LEAST_SHARE * sum(count(m["content"]) for m in messages)
 
     def learn(self, counted: int, reported: int | None) -> None:
         """Take note of a call's reported prompt tokens; only short calls count; the smallest ratio seen is kept."""
