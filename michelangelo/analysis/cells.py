@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,3 +144,29 @@ def ratio(top: npt.ArrayLike, bottom: npt.ArrayLike) -> Floats:
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as dictionaries by column name."""
     return [dict(zip(map(str, table.columns), values, strict=True)) for values in table.itertuples(index=False)]
+
+
+def samples(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows that are nobody's averages, numbered anew."""
+    if "aggregate" not in frame:
+        return frame
+    return frame[~frame["aggregate"].fillna(False).astype(bool)].reset_index(drop=True)
+
+
+def series_columns(table: pd.DataFrame) -> list[str]:
+    """The columns of a frame of curves that tell its series apart."""
+    names = list(table.columns)
+    return names[: names.index("target_tokens")]
+
+
+def each_series(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
+    """The series of a frame of curves, each with what tells it apart and its rows by length."""
+    names = series_columns(table)
+    for key, rows in table.groupby(names, dropna=False, sort=False):
+        yield told(names, key), rows.sort_values("target_tokens", kind="stable")
+
+
+def told(names: Sequence[str], key: Any) -> dict[str, Any]:
+    """A group's key by the names of its columns, ``None`` for what is missing."""
+    values = key if isinstance(key, tuple) else (key,)
+    return {n: None if pd.isna(v) else v for n, v in zip(names, values, strict=True)}

@@ -2,32 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
-from michelangelo.analysis.cells import records
+from michelangelo.analysis.cells import each_series, records, series_columns
 from michelangelo.analysis.degradation import SERIES, curves
 from michelangelo.analysis.derived import areas, drops
 from michelangelo.analysis.effective import effective_lengths
 from michelangelo.analysis.joint_curves import joint
 from michelangelo.analysis.trends import slopes
-
-
-def series_columns(table: pd.DataFrame) -> list[str]:
-    """The columns of a frame of curves that tell its series apart."""
-    names = list(table.columns)
-    return names[: names.index("target_tokens")]
-
-
-def each_series(table: pd.DataFrame) -> Iterator[tuple[dict[str, Any], pd.DataFrame]]:
-    """The series of a frame of curves, each with what tells it apart and its rows by length."""
-    names = series_columns(table)
-    for key, rows in table.groupby(names, dropna=False, sort=False):
-        values: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-        told = {n: None if pd.isna(v) else v for n, v in zip(names, values, strict=True)}
-        yield told, rows.sort_values("target_tokens")
 
 
 def summary(
@@ -78,20 +62,20 @@ def summary(
     return pd.DataFrame(lines)
 
 
+_FROM = {
+    "auc": ("tested", "value"), "auc_low": ("tested", "low"), "auc_high": ("tested", "high"),
+    "auc_coverage": ("tested", "coverage"), "auc_reason": ("tested", "reason"), "auc_common": ("common", "value"),
+    "auc_common_coverage": ("common", "coverage"), "auc_rank": ("common", "rank"),
+    "effective_length": ("effective", "tokens"), "effective_low": ("effective", "low"),
+    "effective_high": ("effective", "high"), "effective_text": ("effective", "text"), "drop": ("drop", "drop"),
+    "drop_low": ("drop", "low"), "drop_high": ("drop", "high"), "slope": ("slope", "slope"),
+    "slope_low": ("slope", "low"), "slope_high": ("slope", "high"),
+}  # fmt: skip
+
+
 def _derived(own: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    tested, common, effective, drop, slope = (own[n] for n in ("tested", "common", "effective", "drop", "slope"))
-    return {
-        "auc": _or_none(tested.get("value")), "auc_low": _or_none(tested.get("low")),
-        "auc_high": _or_none(tested.get("high")), "auc_coverage": tested.get("coverage"),
-        "auc_reason": _or_none(tested.get("reason")), "auc_common": _or_none(common.get("value")),
-        "auc_common_coverage": common.get("coverage"), "auc_rank": _or_none(common.get("rank")),
-        "effective_length": _or_none(effective.get("tokens")), "effective_low": _or_none(effective.get("low")),
-        "effective_high": _or_none(effective.get("high")),
-        "effective_text": effective.get("text", "unknown (nothing was measured)"),
-        "drop": _or_none(drop.get("drop")), "drop_low": _or_none(drop.get("low")),
-        "drop_high": _or_none(drop.get("high")), "slope": _or_none(slope.get("slope")),
-        "slope_low": _or_none(slope.get("low")), "slope_high": _or_none(slope.get("high")),
-    }  # fmt: skip
+    found = {name: _or_none(own[part].get(column)) for name, (part, column) in _FROM.items()}
+    return found | {"effective_text": found["effective_text"] or "unknown (nothing was measured)"}
 
 
 def _or_none(value: Any) -> Any:

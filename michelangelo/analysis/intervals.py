@@ -7,6 +7,7 @@ cover the truth: ``docs/statistics.md``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -154,3 +155,42 @@ def mean_interval(values: npt.ArrayLike, *, guaranteed: bool = False) -> tuple[f
         return float(low), float(high), "wilson"
     (left,), (right,) = bayesian([each], guaranteed=guaranteed)
     return float(left), float(right), "gaffke" if guaranteed else "bayesian-bootstrap"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A mean over instances with its 95 % interval, as ``curves`` has it (Wilson or Bayesian bootstrap).
+
+    Attributes:
+        mean: ``None`` where nothing could be measured.
+        low: lower end, ``None`` below 5 instances.
+        high: upper end, ``None`` below 5 instances.
+        n: instances measured.
+    """
+
+    mean: float | None
+    low: float | None
+    high: float | None
+    n: int
+
+    def __str__(self) -> str:
+        if self.mean is None:
+            return "–"
+        span = "" if self.low is None or self.high is None else f" ({self.low:.2f}–{self.high:.2f})"
+        return f"{self.mean:.2f}{span}"
+
+
+def measured(values: Sequence[float], *, counts: bool = False) -> Measured:
+    """The mean of values that are not negative, with an interval where there are at least 5.
+
+    Shares (0 to 1) that all agree get Wilson's interval; ``counts`` that do have no upper bound, and get none.
+    """
+    if not values:
+        return Measured(None, None, None, 0)
+    each = np.array(values, dtype=float)
+    mean = float(each.mean())
+    most = max(1.0, float(each.max()))
+    if len(each) < MIN_INSTANCES or (counts and each.min() == each.max()):
+        return Measured(mean, None, None, len(each))
+    low, high, _ = mean_interval(each / most)
+    return Measured(mean, low * most, high * most, len(each))

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.analysis.cells import Floats, Instances, Ints
+from michelangelo.analysis.cells import Floats, Instances, Ints, series_columns, told
 from michelangelo.analysis.degradation import SERIES, curves_and_instances
 from michelangelo.analysis.intervals import MIN_INSTANCES, Z, shaped, wilson
 from michelangelo.errors import UserError
@@ -247,17 +247,14 @@ def series_of(source: Joint, *, samples_only: bool = False) -> list[tuple[dict[s
         kept = kept[kept["method"] != "published"]
     found = []
     for key, rows in kept.groupby(names, dropna=False, sort=False):
-        values: tuple[Any, ...] = key if isinstance(key, tuple) else (key,)
-        told = {n: None if pd.isna(v) else v for n, v in zip(names, values, strict=True)}
         at = rows.index.to_numpy(dtype=np.int64)
-        found.append((told, at[np.argsort(source.length[at], kind="stable")]))
+        found.append((told(names, key), at[np.argsort(source.length[at], kind="stable")]))
     return found
 
 
 def series_columns_of(source: Joint) -> list[str]:
     """The columns that tell the curves apart."""
-    names = list(source.table.columns)
-    return names[: names.index("target_tokens")]
+    return series_columns(source.table)
 
 
 def all_series_of(source: Joint) -> list[tuple[dict[str, Any], Ints]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from michelangelo.analysis.cells import samples
 from michelangelo.results.loading.unfinished import NOT_ASKED
 from michelangelo.results.table.columns import plain
 
@@ -70,7 +71,7 @@ def notices(frame: pd.DataFrame) -> list[str]:
 
 def version_warnings(frame: pd.DataFrame) -> list[str]:
     """Sentences about samples of one task that different versions made or scored."""
-    own = frame[~frame["aggregate"].fillna(False).astype(bool)] if "aggregate" in frame else frame
+    own = samples(frame)
     kinds = {"task_version": "task", "scorer_version": "scorer", "michelangelo_version": "michelangelo"}
     said = []
     for column, kind in kinds.items():

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from michelangelo.analysis.cells import samples, told
 from michelangelo.analysis.intervals import LEVEL, MIN_INSTANCES
 from michelangelo.errors import UserError
 
@@ -48,7 +49,7 @@ def perplexity(frame: pd.DataFrame, by: Sequence[str] = BY) -> pd.DataFrame:
         bits = (measured["nll"] / (np.log(2) * measured["text_bytes"])).to_numpy(dtype=float)
         rows.append(
             {
-                **_told((*by, "target_tokens"), key),
+                **told((*by, "target_tokens"), key),
                 "n_planned": len(part),
                 "n_measured": len(measured),
                 "model_tokens": _mean(measured["model_tokens"].to_numpy(dtype=float)),
@@ -90,7 +91,7 @@ def perplexity_by_position(frame: pd.DataFrame, by: Sequence[str] = BY) -> pd.Da
         so_far = (part["nll_so_far"] / part["tokens_so_far"]).to_numpy(dtype=float)
         rows.append(
             {
-                **_told((*keys, "start"), key),
+                **told((*keys, "start"), key),
                 "end": int(part["end"].max()),
                 "n_measured": len(part),
                 **_cell((part["nll"] / part["tokens"]).to_numpy(dtype=float)),
@@ -122,8 +123,7 @@ def perplexity_beside_scores(frame: pd.DataFrame, results: pd.DataFrame, by: Seq
     mine = results[results["model"].isin(table["model"])]
     if not len(mine):
         raise UserError("no model has both perplexity and scores; names must be the same to the letter")
-    scores = curves(mine, by)
-    scores = scores[~scores["aggregate"].astype(bool)]
+    scores = samples(curves(mine, by))
     keys = [*by, "target_tokens"]
     named = scores[[*keys, "mean", "low", "high", "n_measured"]].rename(
         columns={"mean": "score", "low": "score_low", "high": "score_high", "n_measured": "score_n"}
@@ -158,7 +158,7 @@ def perplexity_relation(joined: pd.DataFrame, by: Sequence[str] = BY) -> pd.Data
             reason = "constant"
         rows.append(
             {
-                **_told(tuple(by), key),
+                **told(tuple(by), key),
                 "lengths": len(both),
                 "first": int(both["target_tokens"].iloc[0]) if len(both) else None,
                 "last": int(both["target_tokens"].iloc[-1]) if len(both) else None,
@@ -177,11 +177,6 @@ def _require(frame: pd.DataFrame, names: Sequence[str]) -> None:
             raise UserError(f"the frame has no column {name!r}; read perplexity files with load_perplexity")
     if not len(frame):
         raise UserError("there are no perplexity rows")
-
-
-def _told(names: Sequence[str], key: Any) -> dict[str, Any]:
-    values = key if isinstance(key, tuple) else (key,)
-    return {n: None if pd.isna(v) else v for n, v in zip(names, values, strict=True)}
 
 
 def _cell(losses: npt.NDArray[np.float64]) -> dict[str, float]:
@@ -231,5 +226,5 @@ def _shared(frame: pd.DataFrame, results: pd.DataFrame, joined: pd.DataFrame, ke
     scored = results.loc[results["score"].notna(), ["model", "instance_id"]].astype(object).drop_duplicates()
     both = frame[frame["nll"].notna()].astype({"instance_id": object}).merge(scored, on=["model", "instance_id"])
     count = _plain(both, keys[:-1]).groupby(list(keys), dropna=False)["instance_id"].nunique()
-    found = {tuple(_told(keys, key).values()): int(n) for key, n in count.items()}
-    return [found.get(tuple(_told(keys, key).values()), 0) for key in joined[list(keys)].itertuples(index=False)]
+    found = {tuple(told(keys, key).values()): int(n) for key, n in count.items()}
+    return [found.get(tuple(told(keys, key).values()), 0) for key in joined[list(keys)].itertuples(index=False)]

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.analysis.cells import Floats, distinct, gather, needed, records, scores_of
+from michelangelo.analysis.cells import Floats, distinct, gather, needed, records, samples, scores_of
 from michelangelo.analysis.degradation import SERIES
 from michelangelo.analysis.intervals import MIN_INSTANCES, clustered, mean_interval, wilson
 from michelangelo.errors import UserError
@@ -108,8 +108,7 @@ def _instances(
 ) -> tuple[list[str], pd.DataFrame, npt.NDArray[np.int64], Floats, Floats]:
     """Per measured instance: its series, its score and its true length."""
     keys = [*dict.fromkeys([*by, *split])]
-    if "aggregate" in frame:
-        frame = frame[~frame["aggregate"].fillna(False).astype(bool)].reset_index(drop=True)
+    frame = samples(frame)
     rows = needed(frame, keys)
     series, index = distinct(rows, keys)
     found = gather(rows, index, scores_of(frame, metric))

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from michelangelo.analysis.cells import Floats, Ints, distinct, gather, needed, records, scores_of
+from michelangelo.analysis.cells import Floats, Ints, distinct, gather, needed, records, samples, scores_of
 from michelangelo.analysis.degradation import SERIES
 from michelangelo.analysis.intervals import mean_interval
 from michelangelo.errors import UserError
@@ -69,8 +69,7 @@ def repeats(
         winner).
     """
     keys = [*dict.fromkeys([*by, *split])]
-    if "aggregate" in frame:
-        frame = frame[~frame["aggregate"].fillna(False).astype(bool)].reset_index(drop=True)
+    frame = samples(frame)
     rows, score = needed(frame, keys), scores_of(frame, metric)
     cells, index = distinct(rows, [*keys, "target_tokens"])
     found = gather(rows, index, score)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from michelangelo.analysis.cells import records
+from michelangelo.analysis.cells import records, samples
 from michelangelo.analysis.joint_curves import Joint, joint, series_columns_of, series_of
 from michelangelo.analysis.paired import verdict
 from michelangelo.analysis.trends import slope_differences
@@ -79,9 +79,7 @@ def compare_runs(
     Raises:
         UserError: an unknown tag or value.
     """
-    rows = with_tag(frame, tag)
-    if "aggregate" in rows:
-        rows = rows[~rows["aggregate"].fillna(False).astype(bool)]
+    rows = samples(with_tag(frame, tag))
     rows = rows[rows[tag].notna()].reset_index(drop=True)
     values = [*order] if order is not None else in_order(rows, tag)
     if unknown := set(values) - {str(v) for v in rows[tag].unique()}:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from michelangelo.analysis.means import Measured, measured
+from michelangelo.analysis.intervals import Measured, measured
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import get_task
