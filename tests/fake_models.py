@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from michelangelo.models import Completion, Model, Request, provider, unregister_provider
 from michelangelo.models.readers import recognise
@@ -21,9 +22,10 @@ def solved(request: Request, call: int) -> Completion:
 
 
 @dataclass
-class Fake:
+class Fake(Model):
     """``fake/x``: call n gets ``reply(request, n)``, after ``delay_s`` seconds."""
 
+    title: ClassVar[str] = "Fake"  # type: ignore[misc]
     reply: Reply = solved
     delay_s: float = 0.0
     tokenizer: str | None = None
@@ -31,6 +33,8 @@ class Fake:
     family: str = "fake"
     provider: str = "fake"
     context_window: int | None = None
+    concurrency: int | None = None
+    offline: bool = False
     calls: list[Request] = field(default_factory=list)
     most_at_once: int = 0
     at_once: int = 0
@@ -53,11 +57,8 @@ class Fake:
 @contextlib.contextmanager
 def fake_model(fake: Fake) -> Iterator[Fake]:
     """Register a fake for the length of a block."""
-
-    def open_fake(model: str, settings: object) -> Model:
-        return fake
-
-    provider(fake.provider)(open_fake)
+    one = type("One", (type(fake),), {"open": lambda model, settings: fake, "__module__": __name__})
+    provider(fake.provider)(one)
     try:
         yield fake
     finally:

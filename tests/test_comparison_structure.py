@@ -20,7 +20,7 @@ from michelangelo.lsq import Stream, get_task, get_tokenizer
 from michelangelo.lsq.assembly import Change
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.task import Reading
-from michelangelo.models.protocol import Request
+from michelangelo.models.model import Request
 from michelangelo.models.registry import open_model
 from michelangelo.tasks.comparison.counting import WORDS
 from michelangelo.tasks.comparison.essays import sentences

@@ -19,7 +19,7 @@ from michelangelo.lsq import get_task, get_tokenizer
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import BUNDLED, Tokenizer
 from michelangelo.models import open_model
-from michelangelo.models.protocol import Request
+from michelangelo.models.model import Request
 from tests.counters import COUNTERS
 from tests.processes import printed_elsewhere
 

@@ -8,7 +8,7 @@ import pytest
 
 from michelangelo.cli import main
 from michelangelo.models import catalogue
-from michelangelo.models.overview import overview
+from michelangelo.models.registry import overview
 
 TIERED = ("anthropic", "claude-sonnet-4-5")
 

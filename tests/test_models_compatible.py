@@ -16,7 +16,7 @@ import michelangelo as mi
 from michelangelo import runs
 from michelangelo.errors import ProviderError, UserError
 from michelangelo.lsq.instance import messages_digest
-from michelangelo.models.protocol import Completion, Request
+from michelangelo.models.model import Completion, Request
 from michelangelo.models.registry import open_model
 from michelangelo.runs import worker
 from michelangelo.runs.plan import Plan

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +16,7 @@ import pytest
 import michelangelo as mi
 from michelangelo.errors import UserError
 from michelangelo.lsq.instance import messages_digest
-from michelangelo.models import Request, google_sdks, open_model
+from michelangelo.models import Request, google, open_model
 from tests.wire.asking import ASK, SENTINEL, ask, fails, leaks, status
 from tests.wire.google import piece, pieces_of, quota, refused, said, wait, why
 from tests.wire.server import Behaviour, ScriptedServer, drop, hang, reply, wait_until
@@ -25,7 +27,7 @@ MODEL = "google/gemini-2.5-flash"
 @pytest.fixture(params=["google-genai", "google-generativeai"], autouse=True)
 def sdk(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Every test runs with each of the two SDKs."""
-    monkeypatch.setattr(google_sdks, "has_genai", lambda: request.param == "google-genai")
+    monkeypatch.setitem(google.SDKS, google.GENAI, google.SDKS[request.param])
     return str(request.param)
 
 
@@ -43,10 +45,17 @@ def squeezed(text: str) -> str:
     return text.replace("_", "").lower()
 
 
-def test_the_sdk_asked_for_is_used(server: ScriptedServer, sdk: str) -> None:
-    opened = google_sdks.open_sdk("some-key", server.url)
-    assert type(opened) is (google_sdks.GenAI if sdk == "google-genai" else google_sdks.GenerativeAI)
-    asyncio.run(opened.close())
+def test_the_older_sdk_is_loaded_only_where_it_is_asked_for(server: ScriptedServer) -> None:
+    code = (
+        "import asyncio, sys; from michelangelo.models import Request, open_model;"
+        "question = Request([{'role': 'user', 'content': 'Say 7.'}]);"
+        "asyncio.run(open_model(sys.argv[1]).complete(question));"
+        "print([name for name in ('google.genai', 'google.ai.generativelanguage') if name in sys.modules])"
+    )
+    for more, package in (("", "google.genai"), ("?sdk=google-generativeai", "google.ai.generativelanguage")):
+        server.script(said("7"))
+        out = subprocess.run([sys.executable, "-c", code, MODEL + more], capture_output=True, text=True, check=True)
+        assert out.stdout.strip() == f"['{package}']"
 
 
 def test_an_answer_with_its_counts(server: ScriptedServer) -> None:
@@ -288,7 +297,7 @@ def test_a_cancelled_question_ends_at_once(server: ScriptedServer) -> None:
 
     begun = time.perf_counter()
     asyncio.run(asking())
-    wait_until(lambda: all(thread.name != google_sdks.THREAD for thread in threading.enumerate()), 20)
+    wait_until(lambda: all(thread.name != google.THREAD for thread in threading.enumerate()), 20)
     assert time.perf_counter() - begun < 30
 
 

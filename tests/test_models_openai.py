@@ -17,8 +17,8 @@ import michelangelo as mi
 from michelangelo.errors import ProviderError, UserError
 from michelangelo.lsq.instance import Instance, messages_digest
 from michelangelo.models import catalogue
+from michelangelo.models.model import Completion, Request
 from michelangelo.models.openai import OpenAIModel
-from michelangelo.models.protocol import Completion, Request
 from michelangelo.models.registry import open_model
 from michelangelo.scoring.outcome import status_without_score
 from tests.wire.openai import answered, chat, chunk, counted, deltas, response, responses, said, usage

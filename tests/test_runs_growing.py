@@ -156,7 +156,7 @@ def test_a_builder_ends_with_its_input() -> None:
 def test_builders_are_for_plans_that_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 8)
     large = [Cell("niah", 34_000, seed) for seed in range(300)]
-    local = Fake(provider="local")
+    local = Fake(offline=True)
     assert builders_needed(large, [Fake()]) == 4
     assert builders_needed(large[:3], [Fake()]) == 0
     assert builders_needed(large, [local]) == 0

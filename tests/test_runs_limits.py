@@ -105,7 +105,7 @@ def test_a_limit_for_nobody_is_refused() -> None:
 
 def test_concurrency_is_per_provider_and_a_models_own_caps_it(tmp_path: Path) -> None:
     a, b, c = (named(name, delay_s=0.03) for name in ("one", "two", "mine"))
-    c.concurrency = 1  # type: ignore[attr-defined]
+    c.concurrency = 1
     plan = replace(PLAN, models=("one/x", "two/x", "mine/x"), limits={"two": {"concurrency": 2}}, count=8)
     run_all(plan, tmp_path / "run", a, b, c)
     assert (a.most_at_once, b.most_at_once, c.most_at_once) == (4, 2, 1)

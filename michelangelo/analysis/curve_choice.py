@@ -12,6 +12,7 @@ from michelangelo.analysis import curves
 from michelangelo.analysis.names import family_of, tasks_by_title
 from michelangelo.lsq import tasks
 from michelangelo.lsq.lengths import format_length
+from michelangelo.models.readers import GUESSING
 
 View = Literal["task", "family", "model"]
 
@@ -29,8 +30,6 @@ PER_PANEL = 4
 
 SAMPLE = "sample: "
 """What the names of the sets that come with the package begin with."""
-
-_GUESSES = "reader/chance"
 
 MOST_CURVES = 60
 """Curves drawn at most; more can't be told apart, and would be slow."""
@@ -201,7 +200,7 @@ def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
 
 def _first_few(models: pd.DataFrame, by: list[str], most: int) -> pd.DataFrame:
     """Models of a panel: those somebody brought, then of the largest families the one measured at most lengths."""
-    models = models.assign(guesses=models["model"] == _GUESSES)  # its score is the chance line already
+    models = models.assign(guesses=models["model"] == GUESSING)  # its score is the chance line already
     ordered = models.sort_values([*by, "last", "model"], ascending=[*[False] * len(by), False, True])
     size = ordered.groupby("group")["model"].transform("size")
     place = ordered.groupby("group").cumcount()

@@ -7,6 +7,7 @@ from typing import Any
 
 from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.task import Task
+from michelangelo.models.registry import is_reader
 
 SYMBOL = {"spearman": "ρ", "kendall": "τ", "pearson": "r"}
 """How a coefficient is written."""
@@ -57,6 +58,6 @@ def task_order(labels: Sequence[str]) -> list[str]:
 
 def family_of(model: str, family: str | None) -> str:
     """What a model's curve is coloured by: its family, of a built-in reader the reader itself, else the model."""
-    if model.startswith("reader/"):
+    if is_reader(model):
         return model.split("?")[0]
     return family or model

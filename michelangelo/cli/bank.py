@@ -13,7 +13,7 @@ from michelangelo.cli.output import echo, print_json, table
 from michelangelo.errors import ProviderError, UserError
 
 if TYPE_CHECKING:
-    from michelangelo.models.protocol import Model
+    from michelangelo.models.model import Model
 
 app = typer.Typer(
     help="The writing banks that MRCR conversations are made from.",
@@ -104,7 +104,7 @@ def _asking(model: Model) -> Callable[[str], str]:
     """A model as a function from request to reply."""
     import asyncio
 
-    from michelangelo.models.protocol import Request
+    from michelangelo.models.model import Request
 
     def ask(request: str) -> str:
         completion = asyncio.run(model.complete(Request([{"role": "user", "content": request}])))

@@ -44,8 +44,7 @@ def models(
     as_json: AsJson = False,
 ) -> None:
     """List providers, whether their keys are found, and their models' context windows and prices; asks nobody."""
-    from michelangelo.models.overview import overview
-    from michelangelo.models.registry import PROVIDERS
+    from michelangelo.models.registry import PROVIDERS, overview
 
     if provider is None:
         note(*PROVIDERS.problems())

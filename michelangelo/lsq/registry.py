@@ -60,13 +60,13 @@ class Registry(Generic[V]):
             self._origins.pop(name, None)
 
     def all(self) -> dict[str, V]:
-        """Everything by name; to a plugin that asks while it is being loaded, what there is so far."""
+        """Everything by name, our own first; to a plugin that asks while it is being loaded, what there is so far."""
         if not self._loaded:
             with self._loading:
                 if not self._begun:
                     self._load()
         with self._writing:
-            return dict(self._found)
+            return dict(sorted(self._found.items(), key=self._place))
 
     def get(self, name: str) -> V:
         """What has a name.
@@ -84,6 +84,11 @@ class Registry(Generic[V]):
         self.all()
         with self._writing:
             return tuple(self._problems.values())
+
+    def _place(self, item: tuple[str, V]) -> tuple[bool, str]:
+        """Our own by their modules, whichever was imported first; then the others as they came."""
+        module, _ = self._origins.get(item[0], ("", ""))
+        return (False, module) if _within(module, self._package) else (True, "")
 
     def _load(self) -> None:
         self._begun = True

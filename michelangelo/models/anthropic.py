@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models.anthropic_reply import MessagesReply
-from michelangelo.models.api_model import ApiModel
-from michelangelo.models.asking import BadResponse, breaks_off, is_loopback, require_trusted, turns, with_address
+from michelangelo.models.api_model import ApiModel, BadResponse, breaks_off, is_loopback, require_trusted, turns
 from michelangelo.models.families import thinks
-from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.model import Completion, Request
+from michelangelo.models.registry import provider
 from michelangelo.models.settings import base_url_setting, only_set, temperature_setting, top_p_setting
 
-KEY = "ANTHROPIC_API_KEY"
 ADDRESS = "ANTHROPIC_BASE_URL"
 API = "https://api.anthropic.com"
 
+FINISH_REASONS = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_use": "stop",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "refusal",
+}
+"""Ours by Anthropic's; ``pause_turn`` and whatever is new leaves the reply unfinished."""
+
 
 @dataclass(frozen=True)
-class Settings:
+class AnthropicSettings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
     temperature: float | None = temperature_setting(1.0)
@@ -44,30 +51,13 @@ class Settings:
         return self.thinking == "adaptive" or self.thinking_budget is not None
 
 
-class AnthropicModel(ApiModel[Settings]):
-    """One of Anthropic's models."""
+@provider("anthropic")
+class AnthropicModel(ApiModel[AnthropicSettings]):
+    """One of Anthropic's models, e.g. ``anthropic/claude-sonnet-4-5?thinking_budget=4096``."""
 
-    provider, who, keys = "anthropic", "Anthropic", (KEY,)
-
-    async def complete(self, request: Request) -> Completion:
-        """Ask once, as a stream.
-
-        Raises:
-            ProviderError: where the call failed.
-        """
-        key = self._key()
-        system, conversation = turns(request.messages)
-        body: dict[str, Any] = {
-            "model": self.model,
-            "max_tokens": request.max_output_tokens,
-            "messages": [{"role": role, "content": content} for role, content in conversation],
-            **({"system": system} if system else {}),
-        }
-
-        async def once(sent: dict[str, Any]) -> Completion:
-            return await self._once(self._clients.get(key), body, sent, request.timeout_s)
-
-        return await self._asker.ask(once, self._optional(request), request.messages, key)
+    title, rank = "Anthropic", 3
+    Settings = AnthropicSettings
+    keys, variable = ("ANTHROPIC_API_KEY",), ADDRESS
 
     def _client(self, key: str) -> Any:
         import anthropic
@@ -92,14 +82,21 @@ class AnthropicModel(ApiModel[Settings]):
         }
         return only_set(values)
 
-    async def _once(self, client: Any, body: dict[str, Any], sent: dict[str, Any], timeout_s: float) -> Completion:
+    async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
         import anthropic
 
+        system, conversation = turns(request.messages)
         budget = sent.get("thinking", {}).get("budget_tokens", 0)
-        call = {**body, "max_tokens": body["max_tokens"] + budget}
+        body: dict[str, Any] = {
+            "model": self.model,
+            "max_tokens": request.max_output_tokens + budget,
+            "messages": [{"role": role, "content": content} for role, content in conversation],
+            **({"system": system} if system else {}),
+        }
         reply = MessagesReply()
+        call = client.messages.create(**body, extra_body=sent, stream=True, timeout=request.timeout_s)
         try:
-            async with await client.messages.create(**call, extra_body=sent, stream=True, timeout=timeout_s) as events:
+            async with await call as events:
                 async for event in events:
                     reply.add(event)
         except anthropic.APIStatusError as error:
@@ -107,10 +104,75 @@ class AnthropicModel(ApiModel[Settings]):
         except Exception as error:
             if not breaks_off(error, reply.text):
                 raise
-        return reply.completion(self.model)
+        return reply.completion(self.price_usd)
 
 
-@provider("anthropic", keys=(KEY,))
-def open_anthropic(model: str, settings: Mapping[str, str]) -> AnthropicModel:
-    """One of Anthropic's models, e.g. ``anthropic/claude-sonnet-4-5?thinking_budget=4096``; needs no key yet."""
-    return AnthropicModel(model, parse_settings(Settings, with_address(settings, ADDRESS), f"anthropic/{model}"))
+class MessagesReply:
+    """A reply, put together from its stream.
+
+    Attributes:
+        text: the reply.
+        reasoning: thinking that was shown.
+        stop_reason: Anthropic's word for why it ended, or ``None``.
+        details: what Anthropic says of a refusal.
+        usage: token counts, the latest of each.
+    """
+
+    def __init__(self) -> None:
+        self.text, self.reasoning = "", ""
+        self.stop_reason: str | None = None
+        self.details: Any = None
+        self.usage: dict[str, Any] = {}
+
+    def add(self, event: Any) -> None:
+        """Take one event."""
+        if event.type == "message_start":
+            self._count(event.message.usage)
+        elif event.type == "content_block_start":
+            self.text += getattr(event.content_block, "text", "") or ""
+            self.reasoning += getattr(event.content_block, "thinking", "") or ""
+        elif event.type == "content_block_delta":
+            self.text += getattr(event.delta, "text", "") or ""
+            self.reasoning += getattr(event.delta, "thinking", "") or ""
+        elif event.type == "message_delta":
+            self.stop_reason = event.delta.stop_reason or self.stop_reason
+            self.details = getattr(event.delta, "stop_details", None)
+            self._count(event.usage)
+
+    def completion(self, price_usd: Callable[..., float | None]) -> Completion:
+        """The reply; ``price_usd`` as of ``ApiModel``."""
+        finish = FINISH_REASONS.get(self.stop_reason or "")
+        prompt, completion = self._prompt_tokens(), self.usage.get("output_tokens")
+        cached = {
+            "cache_read": self.usage.get("cache_read_input_tokens", 0),
+            "cache_write": self.usage.get("cache_creation_input_tokens", 0),
+        }
+        known = prompt is not None and completion is not None
+        return Completion(
+            self.text or None,
+            finish,
+            status="incomplete_stream" if self.stop_reason and finish is None else None,
+            error=self._error(finish),
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+            reasoning_tokens=(self.usage.get("output_tokens_details") or {}).get("thinking_tokens"),
+            cost_usd=price_usd(prompt, completion, **cached) if known else None,
+            reasoning=self.reasoning or None,
+        )
+
+    def _count(self, usage: Any) -> None:
+        if usage is not None:
+            self.usage |= {name: value for name, value in usage.to_dict().items() if value is not None}
+
+    def _prompt_tokens(self) -> int | None:
+        """All of the prompt; Anthropic counts only what its cache neither held nor took in as input."""
+        names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+        return sum(int(self.usage.get(name, 0)) for name in names) if "input_tokens" in self.usage else None
+
+    def _error(self, finish: str | None) -> str | None:
+        if finish == "refusal":
+            why = getattr(self.details, "explanation", None) or getattr(self.details, "category", None)
+            return "the model refused" + (f": {why}" if why else "")
+        if self.stop_reason and finish is None:
+            return f"Anthropic ended the reply before it was finished: {self.stop_reason}"
+        return None

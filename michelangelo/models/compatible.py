@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.instance import flat_prompt
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models import catalogue
-from michelangelo.models.api_model import ApiModel
-from michelangelo.models.asking import from_environment, is_loopback, with_address
-from michelangelo.models.chat_replies import ChatReply
+from michelangelo.models.api_model import ApiModel, from_environment, is_loopback
 from michelangelo.models.families import thinks
 from michelangelo.models.keys import find_key, given_key
-from michelangelo.models.openai_sdk import load, make_client, stream
-from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.model import Completion, Model, Request
+from michelangelo.models.openai_sdk import ChatReply, load, make_client, stream
+from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     base_url_setting,
     effort_setting,
@@ -39,8 +37,6 @@ ADDRESS = "COMPATIBLE_BASE_URL"
 
 _OWN = "the server's own"
 _LIMIT, _LIMIT_TOO = "max_tokens", "max_completion_tokens"
-_OURS = ("dropped:max_tokens", "dropped:stream_options")
-"""What is left out without anybody having asked for it."""
 
 
 def json_object(text: str) -> str:
@@ -59,7 +55,7 @@ def json_object(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Settings:
+class CompatibleSettings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
     base_url: str = base_url_setting("", "server's API", ADDRESS)
@@ -78,54 +74,30 @@ class Settings:
     extra: str = parameter("", "Further fields of the request, a JSON object.", check=json_object)
 
 
-class CompatibleModel(ApiModel[Settings]):
-    """A model behind an address.
+@provider("compatible")
+class CompatibleModel(ApiModel[CompatibleSettings]):
+    """A model behind an address, e.g. ``compatible/qwen3-8b?base_url=http://127.0.0.1:8000/v1``."""
 
-    Attributes:
-        key_optional: servers of one's own ask for no key.
-    """
+    title, rank = "OpenAI-compatible server", 5
+    Settings = CompatibleSettings
+    keys, key_optional, variable = (KEY,), True, ADDRESS
+    address = "http://127.0.0.1:8000/v1"
+    called: ClassVar = {_LIMIT: "", "stream_options": ""}
 
-    provider, keys = "compatible", (KEY,)
-    key_optional = True
+    @classmethod
+    def open(cls, model: str, settings: Mapping[str, str]) -> Model:
+        if "base_url" not in settings and not os.environ.get(ADDRESS):
+            example = f"{cls.provider}/{model}?base_url={cls.address}"
+            raise UserError(f"{cls.provider}/{model} needs an address: {example}, or {ADDRESS}")
+        return super().open(model, settings)
 
-    def __init__(self, model: str, settings: Settings) -> None:
-        self.who = f"the server at {settings.base_url}"
-        super().__init__(model, settings)
+    @property
+    def who(self) -> str:
+        return f"the server at {self.settings.base_url}"
 
     @property
     def context_window(self) -> int | None:
-        if self.settings.window is not None or self._host is None:
-            return self.settings.window
-        return catalogue.context_window(self._host, self.model)
-
-    def price_usd(self, prompt_tokens: int, completion_tokens: int, cache_read: int = 0) -> float | None:
-        """Dollars for one request, or ``None`` where the price is unknown: with every server of one's own."""
-        if self._host is None:
-            return None
-        return catalogue.price_usd(self._host, self.model, prompt_tokens, completion_tokens, cache_read=cache_read)
-
-    async def complete(self, request: Request) -> Completion:
-        """Ask once, as a stream.
-
-        Raises:
-            ProviderError: where the call failed.
-        """
-        key = self._key()
-        base = self.settings.mode == "completion"
-        path = "/completions" if base else "/chat/completions"
-        asked: dict[str, Any] = self._flat(request) if base else {"messages": [dict(m) for m in request.messages]}
-        body = {"model": self.model, **asked, "stream": True, **json.loads(self.settings.extra or "{}")}
-
-        async def once(sent: dict[str, Any]) -> Completion:
-            reply = ChatReply()
-            limit = {} if _LIMIT in sent else {_LIMIT_TOO: request.max_output_tokens}
-            await stream(
-                self._clients.get(key), path, {**body, **limit, **sent}, request.timeout_s, reply, who=self.who
-            )
-            return reply.completion(self.price_usd)
-
-        completion = await self._asker.ask(once, self._optional(request), request.messages, key)
-        return replace(completion, flags=tuple(flag for flag in completion.flags if flag not in _OURS))
+        return self.settings.window or super().context_window
 
     async def prepare(self, longest: int, max_output_tokens: int) -> None:
         """Load the SDK."""
@@ -149,13 +121,18 @@ class CompatibleModel(ApiModel[Settings]):
         trusted = is_loopback(url) or from_environment(url, ADDRESS)
         return (find_key(KEY) if trusted else given_key(KEY)) or ""
 
-    @functools.cached_property
-    def _host(self) -> str | None:
-        """The gateway's name in the catalogue, by its address."""
-        from genai_prices import data
+    @property
+    def _shop(self) -> str:
+        return _gateway(self.settings.base_url)
 
-        found = (p.id for p in data.providers if re.match(p.api_pattern, self.settings.base_url))
-        return next(found, None)
+    async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
+        base = self.settings.mode == "completion"
+        asked: dict[str, Any] = self._flat(request) if base else {"messages": [dict(m) for m in request.messages]}
+        body = {"model": self.model, **asked, "stream": True, **json.loads(self.settings.extra or "{}")}
+        limit = {} if _LIMIT in sent else {_LIMIT_TOO: request.max_output_tokens}
+        reply, path = ChatReply(), "/completions" if base else "/chat/completions"
+        await stream(client, path, {**body, **limit, **sent}, request.timeout_s, reply, who=self.who)
+        return reply.completion(self.price_usd)
 
     def _flat(self, request: Request) -> dict[str, Any]:
         stops = stop_texts(self.settings.stop, request.messages)
@@ -176,12 +153,9 @@ class CompatibleModel(ApiModel[Settings]):
         return only_set(values)
 
 
-@provider("compatible", keys=(KEY,))
-def open_compatible(model: str, settings: Mapping[str, str]) -> CompatibleModel:
-    """A model behind an address, e.g. ``compatible/qwen3-8b?base_url=http://127.0.0.1:8000/v1``; needs no key yet."""
-    given = with_address(settings, ADDRESS)
-    if "base_url" not in given:
-        raise UserError(
-            f"compatible/{model} needs an address: compatible/{model}?base_url=http://127.0.0.1:8000/v1, or {ADDRESS}"
-        )
-    return CompatibleModel(model, parse_settings(Settings, given, f"compatible/{model}"))
+@functools.lru_cache(maxsize=256)
+def _gateway(url: str) -> str:
+    """A gateway's name in the catalogue, by its address; ``""`` for any other server."""
+    from genai_prices import data
+
+    return next((p.id for p in data.providers if re.match(p.api_pattern, url)), "")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import ProviderError
-from michelangelo.models.redaction import redact
+from michelangelo.models.keys import redact
 from michelangelo.models.wait_hints import wait_seconds
 
 LONGEST_SENTENCE = 500

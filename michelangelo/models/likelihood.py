@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from michelangelo.errors import ProviderError, UserError
 from michelangelo.models.llama_engine import Engine
-from michelangelo.models.local_model import LocalModel
+from michelangelo.models.local import LocalModel
 from michelangelo.models.registry import open_model
 
 ROWS = 64

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Mapping
+import importlib
+import json
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
-from michelangelo.errors import ProviderError
+from michelangelo.errors import ProviderError, UserError
 from michelangelo.lsq.instance import flat_prompt
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models.api_model import ApiModel
-from michelangelo.models.asking import BadResponse, breaks_off, prompt_tokens
+from michelangelo.models.api_model import ApiModel, BadResponse, breaks_off, is_loopback, prompt_tokens
 from michelangelo.models.failures import read_body
 from michelangelo.models.families import thinks
-from michelangelo.models.ollama_reply import OllamaReply
-from michelangelo.models.ollama_server import HERE, Server, host_address
-from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import parse_settings, provider
+from michelangelo.models.model import Completion, Request
+from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     base_url_setting,
     mode_setting,
@@ -29,9 +28,14 @@ from michelangelo.models.settings import (
     stop_texts,
     temperature_setting,
     top_p_setting,
+    web_address,
 )
 
 ADDRESS = "OLLAMA_HOST"
+PORT = 11434
+
+SHOW_TIMEOUT_S = 10.0
+"""Seconds a server has for saying what it knows of a model."""
 
 SAFETY = 1.3
 """Tokens a model may make of a prompt per token of the plan's tokenizer; 1.17 is the most seen (digits one by one)."""
@@ -46,7 +50,7 @@ _THINK: dict[str, bool | None] = {"": None, "true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Settings:
+class OllamaSettings:
     """What can be set in a model's name; nothing but the window is sent that isn't set."""
 
     temperature: float | None = temperature_setting()
@@ -58,27 +62,38 @@ class Settings:
     think: str = parameter("", "Whether, or how much, it thinks.", choices=("true", "false", "low", "medium", "high"))
     mode: str = mode_setting()
     stop: str = stop_setting()
-    base_url: str = base_url_setting(HERE, "server", ADDRESS)
+    base_url: str = base_url_setting(f"http://127.0.0.1:{PORT}", "server", ADDRESS)
 
 
-class OllamaModel(ApiModel[Settings]):
-    """A model on an Ollama server."""
+@provider("ollama")
+class OllamaModel(ApiModel[OllamaSettings]):
+    """A model on an Ollama server, e.g. ``ollama/qwen3:8b?num_ctx=32768``."""
 
-    provider, who = "ollama", "Ollama"
+    title, who, rank = "Ollama server", "Ollama", 6
+    Settings = OllamaSettings
+    variable, address = ADDRESS, f"http://127.0.0.1:{PORT}"
 
-    def __init__(self, model: str, settings: Settings) -> None:
+    def __init__(self, model: str, settings: OllamaSettings) -> None:
         super().__init__(model, settings)
         self._trained: int | None = None
         self._window, self._prepared = 0, False
+
+    @classmethod
+    def _address(cls, text: str) -> str:
+        return host_address(text)
 
     @property
     def context_window(self) -> int | None:
         """The model's own window, known after ``prepare``."""
         return self._trained
 
-    def price_usd(self, prompt_tokens: int, completion_tokens: int, cache_read: int = 0) -> float | None:
-        """Free of charge, but for models that Ollama runs elsewhere, whose price is unknown."""
-        return None if self.model.endswith("cloud") else 0.0
+    @property
+    def free(self) -> bool:
+        """All but models that Ollama runs elsewhere, whose price is unknown."""
+        return not self.model.endswith("cloud")
+
+    def price_usd(self, prompt_tokens: int, completion_tokens: int, **cached: int) -> float | None:
+        return 0.0 if self.free else None
 
     async def prepare(self, longest: int, max_output_tokens: int) -> None:
         """Choose one window for a whole run: Ollama loads a model anew for each other window.
@@ -101,10 +116,7 @@ class OllamaModel(ApiModel[Settings]):
             needed = self._fitting(prompt_tokens(request.messages), request.max_output_tokens)
             self._window = max(self._window, needed)
 
-        async def once(sent: dict[str, Any]) -> Completion:
-            return await self._once(self._body(request, sent), request)
-
-        return await self._asker.ask(once, self._optional(request), request.messages)
+        return await super().complete(request)
 
     def _client(self, key: str) -> Server:
         return Server(self.settings.base_url)
@@ -131,7 +143,7 @@ class OllamaModel(ApiModel[Settings]):
         }
         return only_set(values)
 
-    def _body(self, request: Request, sent: dict[str, Any]) -> dict[str, Any]:
+    def _body(self, request: Request, sent: Mapping[str, Any]) -> dict[str, Any]:
         options = {name: value for name, value in sent.items() if name != "think"}
         chat = self.settings.mode == "chat"
         stops = [] if chat else stop_texts(self.settings.stop, request.messages)
@@ -146,11 +158,11 @@ class OllamaModel(ApiModel[Settings]):
             "options": {**limits, **({"stop": stops} if stops else {}), **options},
         }
 
-    async def _once(self, body: dict[str, Any], request: Request) -> Completion:
+    async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
         reply = OllamaReply()
         path = "/api/chat" if self.settings.mode == "chat" else "/api/generate"
         try:
-            async for line in self._clients.get().lines(path, body, request.timeout_s):
+            async for line in client.lines(path, self._body(request, sent), request.timeout_s):
                 reply.add(line)
         except Exception as error:
             if not breaks_off(error, reply.text):
@@ -168,10 +180,129 @@ class OllamaModel(ApiModel[Settings]):
         return error
 
 
-@provider("ollama")
-def open_ollama(model: str, settings: Mapping[str, str]) -> OllamaModel:
-    """A model on an Ollama server, e.g. ``ollama/qwen3:8b?num_ctx=32768``."""
-    there = os.environ.get(ADDRESS, "")
-    if there and "base_url" not in settings:
-        settings = {**settings, "base_url": host_address(there)}
-    return OllamaModel(model, parse_settings(Settings, settings, f"ollama/{model}"))
+class OllamaReply:
+    """A reply, put together from its stream.
+
+    Attributes:
+        text: the reply.
+        reasoning: thinking that was shown.
+        last: the line that ended it, with counts, or nothing.
+    """
+
+    def __init__(self) -> None:
+        self.text, self.reasoning = "", ""
+        self.last: Mapping[str, Any] = {}
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Take one line."""
+        said = line.get("message") or line
+        self.text += said.get("content") or said.get("response") or ""
+        self.reasoning += said.get("thinking") or ""
+        if line.get("done"):
+            self.last = line
+
+    def completion(self, limit: int, cost_usd: float | None) -> Completion:
+        """The reply, of at most ``limit`` tokens."""
+        made = self.last.get("eval_count")
+        return Completion(
+            self.text or None,
+            self._finish(made, limit),
+            prompt_tokens=self.last.get("prompt_eval_count"),
+            completion_tokens=made,
+            cost_usd=cost_usd,
+            reasoning=self.reasoning or None,
+        )
+
+    def _finish(self, made: int | None, limit: int) -> str | None:
+        reason = self.last.get("done_reason") if self.last else "none"
+        if reason is None:  # servers before 2024 give no reason
+            return "length" if made is not None and made >= limit else "stop"
+        return {"stop": "stop", "length": "length"}.get(reason)
+
+
+class Server:
+    """A connection to a server; this machine's own is asked without a proxy."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self._client: Any = _http().AsyncClient(trust_env=not is_loopback(url))
+
+    async def lines(self, path: str, body: dict[str, Any], timeout_s: float) -> AsyncIterator[dict[str, Any]]:
+        """The lines of an answer, as JSON values.
+
+        Args:
+            path: e.g. ``/api/chat``.
+            body: the request as JSON values.
+            timeout_s: longest silence, seconds.
+
+        Raises:
+            BadResponse: where the answer, or a line of it, is an error.
+        """
+        async with self._client.stream("POST", self._url + path, json=body, timeout=timeout_s) as response:
+            if response.status_code != 200:
+                raise BadResponse(response.status_code, _unwrapped(await response.aread()), response.headers)
+            async for line in _lines(response.aiter_bytes()):
+                values = json.loads(line)
+                if "error" in values:
+                    raise BadResponse(200, _unwrapped(line), response.headers)
+                yield values
+
+    async def context_window(self, model: str) -> int | None:
+        """A model's own window in tokens, or ``None`` where the server doesn't say."""
+        response = await self._client.post(self._url + "/api/show", json={"model": model}, timeout=SHOW_TIMEOUT_S)
+        facts = response.json()["model_info"]
+        return next((int(value) for name, value in facts.items() if name.endswith(".context_length")), None)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._client.aclose()
+
+
+def host_address(text: str) -> str:
+    """The address that ``OLLAMA_HOST`` stands for, as Ollama itself reads it.
+
+    Raises:
+        UserError: where it is no address.
+    """
+    text = text.strip().strip("\"'").rstrip("/")
+    scheme, found, rest = text.partition("://")
+    scheme, rest = (scheme, rest) if found else ("http", text)
+    host, slash, path = rest.partition("/")
+    if "@" in host:
+        raise UserError("OLLAMA_HOST must not hold a user or a password")
+    try:
+        parts = urlsplit(f"//{host}")
+        port = parts.port or ({"http": 80, "https": 443}.get(scheme) if found else PORT)
+    except ValueError:
+        raise UserError(f"OLLAMA_HOST={text} is not an address like 127.0.0.1:{PORT}") from None
+    name = parts.hostname or "127.0.0.1"
+    name = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(name, name)  # noqa: S104 - where it listens, not where to ask
+    return web_address(f"{scheme}://{f'[{name}]' if ':' in name else name}:{port}{slash}{path}")
+
+
+async def _lines(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Lines that aren't blank; only a line feed ends one, other than for the HTTP client's own reader."""
+    rest = b""
+    async for piece in pieces:
+        *whole, rest = (rest + piece).split(b"\n")
+        for line in filter(bytes.strip, whole):
+            yield line
+    if rest.strip():
+        yield rest
+
+
+def _unwrapped(body: bytes) -> Any:
+    """An error body; Ollama wraps the one of the engine beneath it as text."""
+    text = body.decode("utf-8", "replace")
+    with contextlib.suppress(ValueError, TypeError, KeyError):
+        inner = json.loads(json.loads(text)["error"])
+        return inner if isinstance(inner, dict) else text
+    return text
+
+
+def _http() -> Any:
+    """The HTTP client that the providers' SDKs bring along."""
+    try:
+        return importlib.import_module("httpx2")
+    except ImportError:
+        return importlib.import_module("httpx")

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from michelangelo.errors import UserError
 from michelangelo.lsq.parameters import parameter
-from michelangelo.models.api_model import ApiModel
-from michelangelo.models.asking import from_environment, with_address
-from michelangelo.models.chat_replies import ChatReply
+from michelangelo.models.api_model import ApiModel, BadResponse, from_environment
 from michelangelo.models.families import thinks
-from michelangelo.models.openai_sdk import is_openai, load, make_client, stream
-from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import parse_settings, provider
-from michelangelo.models.responses_reply import ResponsesReply
+from michelangelo.models.model import Completion, Request
+from michelangelo.models.openai_sdk import ChatReply, Gathered, is_openai, load, make_client, stream
+from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     effort_setting,
     only_set,
@@ -27,7 +24,6 @@ from michelangelo.models.settings import (
     web_address,
 )
 
-KEY = "OPENAI_API_KEY"
 ADDRESS = "OPENAI_BASE_URL"
 API = "https://api.openai.com/v1"
 LEAST_OUTPUT = 16
@@ -37,7 +33,7 @@ _OWN = "the model's own"
 
 
 @dataclass(frozen=True)
-class Settings:
+class OpenAISettings:
     """What can be set in a model's name; nothing is sent that isn't set."""
 
     temperature: float | None = temperature_setting(drawn=_OWN)
@@ -64,10 +60,14 @@ class Settings:
             )
 
 
-class OpenAIModel(ApiModel[Settings]):
-    """One of OpenAI's models."""
+@provider("openai")
+class OpenAIModel(ApiModel[OpenAISettings]):
+    """One of OpenAI's models, e.g. ``openai/gpt-5.2?effort=high``."""
 
-    provider, who, keys = "openai", "OpenAI", (KEY,)
+    title, rank = "OpenAI", 2
+    Settings = OpenAISettings
+    keys, variable = ("OPENAI_API_KEY",), ADDRESS
+    called: ClassVar = {"reasoning.effort": "effort", "reasoning_effort": "effort", "reasoning.summary": "summary"}
 
     @property
     def tokenizer(self) -> str | None:
@@ -75,27 +75,6 @@ class OpenAIModel(ApiModel[Settings]):
         if re.search(r"gpt-4(?!\.?[15o])|gpt-3\.5", self.model):
             return "cl100k_base"
         return "o200k_base" if re.search(r"gpt-4|gpt-5|gpt-oss|(?<!\w)o[134](?!\w)", self.model) else None
-
-    async def complete(self, request: Request) -> Completion:
-        """Ask once, as a stream.
-
-        Raises:
-            ProviderError: where the call failed.
-        """
-        key = self._key()
-        chat = self.settings.api == "chat"
-
-        async def once(sent: dict[str, Any]) -> Completion:
-            reply: Any = ChatReply() if chat else ResponsesReply()
-            path, body = (
-                ("/chat/completions", self._chat(request)) if chat else ("/responses", self._responses(request))
-            )
-            await stream(self._clients.get(key), path, nested({**body, **sent}), request.timeout_s, reply, who=self.who)
-            completion: Completion = reply.completion(self.price_usd)
-            return completion
-
-        completion = await self._asker.ask(once, self._optional(request), request.messages, key)
-        return replace(completion, flags=tuple(_FLAGS.get(flag, flag) for flag in completion.flags))
 
     async def prepare(self, longest: int, max_output_tokens: int) -> None:
         """Load the SDK."""
@@ -107,6 +86,13 @@ class OpenAIModel(ApiModel[Settings]):
     def _may_think(self) -> bool:
         effort = self.settings.effort
         return effort != "none" and (effort is not None or thinks(self.model))
+
+    async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
+        chat = self.settings.api == "chat"
+        path, body = ("/chat/completions", self._chat(request)) if chat else ("/responses", self._responses(request))
+        reply = ChatReply() if chat else ResponsesReply()
+        await stream(client, path, nested({**body, **sent}), request.timeout_s, reply, who=self.who)
+        return reply.completion(self.price_usd)
 
     def _responses(self, request: Request) -> dict[str, Any]:
         limit = max(LEAST_OUTPUT, request.max_output_tokens)
@@ -135,13 +121,6 @@ class OpenAIModel(ApiModel[Settings]):
         return only_set(values)
 
 
-_FLAGS = {
-    "dropped:reasoning.effort": "dropped:effort",
-    "dropped:reasoning_effort": "dropped:effort",
-    "dropped:reasoning.summary": "dropped:summary",
-}
-
-
 def nested(body: Mapping[str, Any]) -> dict[str, Any]:
     """A body whose dotted names are objects: ``reasoning.effort`` is ``reasoning: {effort: …}``."""
     found: dict[str, Any] = {}
@@ -154,7 +133,54 @@ def nested(body: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-@provider("openai", keys=(KEY,))
-def open_openai(model: str, settings: Mapping[str, str]) -> OpenAIModel:
-    """One of OpenAI's models, e.g. ``openai/gpt-5.2?effort=high``; needs no key yet."""
-    return OpenAIModel(model, parse_settings(Settings, with_address(settings, ADDRESS), f"openai/{model}"))
+class ResponsesReply(Gathered):
+    """Puts a reply of the Responses API together, whole or in pieces."""
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Take one event, or a whole response.
+
+        Raises:
+            BadResponse: where the response failed.
+        """
+        kind = str(event.get("type", ""))
+        pieces = _DELTAS.get(kind)
+        if pieces:
+            getattr(self, pieces).append(str(event.get("delta") or ""))
+        elif kind.startswith("response.reasoning_summary_part.added") and self.reasoning:
+            self.reasoning.append("\n\n")
+        ended = event.get("response") if kind.startswith("response.") else event
+        if isinstance(ended, Mapping) and kind in ("", "response.completed", "response.incomplete", "response.failed"):
+            self._end(ended)
+
+    def _end(self, response: Mapping[str, Any]) -> None:
+        if response.get("error"):
+            raise BadResponse(200, {"error": response["error"]})
+        self.usage = response.get("usage") or {}
+        if response.get("status") == "completed":
+            self.finish = "stop"
+        elif response.get("status") == "incomplete":
+            reason = (response.get("incomplete_details") or {}).get("reason")
+            self.finish = {"max_output_tokens": "length", "content_filter": "filter"}.get(str(reason))
+            self.flags = () if self.finish else (f"finish:{str(reason)[:40]}",)
+        self._items([item for item in response.get("output") or [] if isinstance(item, Mapping)])
+
+    def _items(self, items: list[Mapping[str, Any]]) -> None:
+        """The finished output, where there is one, in place of the pieces; remarks made on the way are no answer."""
+        final = [item for item in items if item.get("phase") == "final_answer"]
+        messages = final or [item for item in items if item.get("type") == "message"]
+        parts = [part for item in messages for part in item.get("content") or [] if isinstance(part, Mapping)]
+        if parts:
+            self.text = [str(p.get("text") or "") for p in parts if p.get("type") == "output_text"]
+            self.refusal = [str(p.get("refusal") or "") for p in parts if p.get("type") == "refusal"]
+        thoughts = [item for item in items if item.get("type") == "reasoning"]
+        if not self.reasoning:
+            said = [p for item in thoughts for p in [*(item.get("summary") or []), *(item.get("content") or [])]]
+            self.reasoning = ["\n\n".join(str(p.get("text") or "") for p in said)]
+
+
+_DELTAS = {
+    "response.output_text.delta": "text",
+    "response.refusal.delta": "refusal",
+    "response.reasoning_summary_text.delta": "reasoning",
+    "response.reasoning_text.delta": "reasoning",
+}

@@ -11,12 +11,33 @@ from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 from michelangelo.errors import ProviderError
-from michelangelo.models.asking import BadResponse, breaks_off, is_loopback
+from michelangelo.models.api_model import BadResponse, breaks_off, is_loopback
 from michelangelo.models.failures import lost
-from michelangelo.models.protocol import Completion
+from michelangelo.models.model import Completion
 
 CONNECT_S = 60.0
 """Seconds for making a connection, at most."""
+
+
+FINISH_REASONS = {
+    "stop": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "tool_calls": "stop",
+    "function_call": "stop",
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filter",
+    "safety": "filter",
+    "sensitive": "filter",
+    "refusal": "refusal",
+}
+"""Ours by the servers'; with any other the reply isn't finished."""
+
+_BROKE_OFF = {"error": 500, "insufficient_system_resource": 503, "network_error": 502}
 
 
 class Reply(Protocol):
@@ -122,12 +143,8 @@ class Gathered:
     usage: Mapping[str, Any] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
-    def completion(self, price: Callable[[int, int, int], float | None]) -> Completion:
-        """The reply.
-
-        Args:
-            price: dollars for prompt tokens, billed output tokens, and prompt tokens read from a cache.
-        """
+    def completion(self, price_usd: Callable[..., float | None]) -> Completion:
+        """The reply; ``price_usd`` as of ``ApiModel``."""
         prompt = count(self.usage, "input_tokens", "prompt_tokens")
         output = count(self.usage, "output_tokens", "completion_tokens")
         asked = self.usage.get("input_tokens_details") or self.usage.get("prompt_tokens_details")
@@ -139,13 +156,13 @@ class Gathered:
             prompt_tokens=prompt,
             completion_tokens=output,
             reasoning_tokens=count(given, "reasoning_tokens"),
-            cost_usd=self._cost(prompt, output, count(asked, "cached_tokens") or 0, price),
+            cost_usd=self._cost(prompt, output, count(asked, "cached_tokens") or 0, price_usd),
             flags=self.flags,
             reasoning="".join(self.reasoning) or None,
         )
 
     def _cost(
-        self, prompt: int | None, output: int | None, cached: int, price: Callable[[int, int, int], float | None]
+        self, prompt: int | None, output: int | None, cached: int, price_usd: Callable[..., float | None]
     ) -> float | None:
         told = self.usage.get("cost")  # some gateways say what they charged
         if isinstance(told, int | float) and not isinstance(told, bool):
@@ -154,7 +171,48 @@ class Gathered:
             return None
         # Some servers leave reasoning out of the completion's count but not out of the total, nor of the bill.
         billed = max(output, (count(self.usage, "total_tokens") or 0) - prompt)
-        return price(prompt, billed, cached)
+        return price_usd(prompt, billed, cache_read=cached)
+
+
+class ChatReply(Gathered):
+    """A reply of ``/chat/completions`` or ``/completions``, whole or in pieces; only the first choice counts."""
+
+    def take(self, event: Mapping[str, Any]) -> None:
+        """Take one event, or a whole response.
+
+        Raises:
+            BadResponse: where the server gave up in the middle.
+        """
+        if isinstance(event.get("usage"), Mapping):
+            self.usage = event["usage"]
+        choices = event.get("choices")
+        for choice in choices if isinstance(choices, list) else []:
+            if isinstance(choice, Mapping) and choice.get("index") in (0, None):
+                self._choice(choice)
+
+    def _choice(self, choice: Mapping[str, Any]) -> None:
+        said = choice.get("delta") or choice.get("message") or {"content": choice.get("text")}
+        if isinstance(said, Mapping):
+            self._content(said.get("content"))
+            self.reasoning.append(_text(said.get("reasoning_content")) or _text(said.get("reasoning")))
+            if refusal := _text(said.get("refusal")):
+                self.refusal.append(refusal)
+        reason = choice.get("finish_reason")
+        if reason in _BROKE_OFF:
+            raise BadResponse(_BROKE_OFF[reason], f"the reply broke off: {reason}")
+        if reason:
+            self.finish = FINISH_REASONS.get(str(reason).lower())
+            self.flags = () if self.finish else (f"finish:{str(reason)[:40]}",)
+
+    def _content(self, content: Any) -> None:
+        if isinstance(content, str) and content:
+            self.text.append(content)
+        for part in content if isinstance(content, list) else []:
+            if isinstance(part, Mapping):
+                self._content(part.get("text"))
+                thought = part.get("thinking")
+                inner = thought if isinstance(thought, list) else [{"text": thought}]
+                self.reasoning += [_text(piece.get("text")) for piece in inner if isinstance(piece, Mapping)]
 
 
 def count(values: Any, *names: str) -> int | None:
@@ -198,3 +256,7 @@ def _told(error: Any) -> Any:
 def _broken(error: Exception, reply: Reply, who: str) -> None:
     if reply.finish is None and not breaks_off(error, "".join(reply.text)):
         raise lost(error, who=who) from None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""

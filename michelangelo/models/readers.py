@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 from michelangelo.lsq.instance import messages_digest
 from michelangelo.lsq.lengths import LONGEST
@@ -19,8 +19,9 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.task import Messages, Reading, Solver, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
-from michelangelo.models.protocol import Completion, Request
-from michelangelo.models.registry import join_name, parse_settings, provider
+from michelangelo.models.model import Completion, Model, Request
+from michelangelo.models.registry import provider
+from michelangelo.models.settings import join_name, parse_settings
 
 
 class Strategy(Protocol):
@@ -89,26 +90,33 @@ STRATEGIES: dict[str, type[Any]] = {
 }
 """The readers by name."""
 
+GUESSING = "reader/chance"
+"""The one whose score is the chance line."""
 
-@dataclass(frozen=True)
-class Reader:
-    """A built-in reader as a model.
 
-    Attributes:
-        name: full name, settings written out.
-        strategy: what it sees.
-        family: always ``reader``.
-        provider: always ``reader``.
-        context_window: none: readers take any length.
-        tokenizer: the counter its reported tokens come from.
-    """
+@provider("reader")
+class Reader(Model):
+    """A built-in reader as a model; its settings are what it sees, and its name says all of them."""
 
-    name: str
-    strategy: Strategy
-    family: str = "reader"
-    provider: str = "reader"
-    context_window: int | None = None
-    tokenizer: str = DEFAULT_TOKENIZER
+    title, rank = "Built-in readers", 0
+    models = tuple(join_name("", name, asdict(cls()))[1:] for name, cls in STRATEGIES.items())
+    looks: ClassVar = {
+        "reader/oracle": ("blue", "circle"),
+        "reader/lossy": ("vermillion", "square"),
+        "reader/recency": ("green", "diamond"),
+        "reader/retrieval": ("purple", "triangle-up"),
+        "reader/chance": ("yellow", "triangle-down"),
+    }
+    offline = is_reader = free = True
+    family, tokenizer = "reader", DEFAULT_TOKENIZER
+
+    @classmethod
+    def open(cls, model: str, settings: Mapping[str, str]) -> Reader:
+        return cls(model, parse_settings(STRATEGIES[model], settings, f"reader/{model}"))
+
+    @property
+    def name(self) -> str:
+        return join_name(self.provider, self.model, asdict(self.settings))
 
     async def complete(self, request: Request) -> Completion:
         """Read, solve and answer, off the event loop; free of charge.
@@ -118,10 +126,6 @@ class Reader:
         """
         return await asyncio.to_thread(self._complete, request)
 
-    def price_usd(self, prompt_tokens: int, completion_tokens: int) -> float:
-        """Readers are free."""
-        return 0.0
-
     def _complete(self, request: Request) -> Completion:
         counter = get_tokenizer(self.tokenizer)
         sent = sum(counter.count(m["content"]) for m in request.messages)
@@ -130,18 +134,8 @@ class Reader:
             error = f"{self.name} reads prompts of {', '.join(tasks())}; this is none of them"
             return Completion(None, None, "provider_error", error, prompt_tokens=sent, cost_usd=0.0)
         reading = found.solver.read(request.messages)
-        text = self.strategy.answer(found.solver, reading, request)
+        text: str = self.settings.answer(found.solver, reading, request)
         return Completion(text, prompt_tokens=sent, completion_tokens=counter.count(text), cost_usd=0.0)
-
-
-@provider(
-    "reader",
-    models=tuple(join_name("reader", name, asdict(cls()))[len("reader/") :] for name, cls in STRATEGIES.items()),
-)
-def open_reader(model: str, settings: Mapping[str, str]) -> Reader:
-    """A built-in reader."""
-    strategy = parse_settings(STRATEGIES[model], settings, f"reader/{model}")
-    return Reader(join_name("reader", model, asdict(strategy)), strategy)
 
 
 def recognise(messages: Messages) -> Task[Any] | None:

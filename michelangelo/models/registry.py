@@ -1,60 +1,61 @@
-"""Where models are found. A provider is one file of this package with one line, ``@provider("name")``."""
+"""Where models are found, and what is known of them. A provider is one class with one line, ``@provider("name")``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote, unquote
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
 
 from michelangelo.errors import UserError
-from michelangelo.lsq.parameters import parameters_of
 from michelangelo.lsq.registry import Registry, nearest
-from michelangelo.models.protocol import Model
-from michelangelo.models.redaction import redact
+from michelangelo.models.catalogue import Entry
+from michelangelo.models.keys import key_source
+from michelangelo.models.model import Model
+from michelangelo.models.settings import split_name
 
-Opener = Callable[[str, Mapping[str, str]], Model]
-"""Opens a model by its name without the provider, and its settings as they were written."""
+M = TypeVar("M", bound=type[Model])
 
-F = TypeVar("F", bound=Opener)
-S = TypeVar("S")
-
-
-class Provider(NamedTuple):
-    """What is registered of a provider.
-
-    Attributes:
-        open: opens its models.
-        models: as ``provider`` takes them.
-        keys: as ``provider`` takes them.
-    """
-
-    open: Opener
-    models: tuple[str, ...]
-    keys: tuple[str, ...]
+PROVIDERS: Registry[type[Model]] = Registry("provider", package="michelangelo.models", group="michelangelo.models")
 
 
-PROVIDERS: Registry[Provider] = Registry("provider", package="michelangelo.models", group="michelangelo.models")
-
-
-def provider(name: str, *, models: tuple[str, ...] = (), keys: tuple[str, ...] = ()) -> Callable[[F], F]:
-    """Register a function that opens a provider's models.
-
-    Args:
-        name: the part of a model's name before the slash.
-        models: the provider's models with their settings' defaults, where they are a closed list; any other name is
-            then refused. Left empty, the function itself refuses what it doesn't know.
-        keys: names of the environment variables its key may stand in, the preferred one first; none where it needs no
-            key.
+def provider(name: str) -> Callable[[M], M]:
+    """Register a provider's class of models under a name: the part of a model's name before the slash.
 
     Raises:
-        ValueError: where another function has the name already.
+        TypeError: where the class is no ``Model``, lacks a part of one or has an unfit one; names what.
+        ValueError: where another class has the name already.
     """
 
-    def register(opener: F) -> F:
-        PROVIDERS.add(name, Provider(opener, models, keys), opener)
-        return opener
+    def register(cls: M) -> M:
+        if problems := _problems(cls):
+            raise TypeError(f"provider {name!r}: {cls.__qualname__} {', '.join(problems)}")
+        cls.provider = name
+        try:
+            cls.known() if cls.models else ()
+        except Exception as error:
+            raise TypeError(
+                f"provider {name!r}: {cls.__qualname__} has models that can't be opened: {error}"
+            ) from error
+        PROVIDERS.add(name, cls, cls)
+        return cls
 
     return register
+
+
+def _problems(cls: type) -> list[str]:
+    """What keeps a class from being a provider's."""
+    if not issubclass(cls, Model):
+        return ["is not a Model"]
+    found = [f"has no {part}" for part in sorted(cls.__abstractmethods__)]
+    found += [] if hasattr(cls, "title") else ["has no title"]
+    found += [
+        f"has {part} that are no tuple" for part in ("keys", "models") if not isinstance(getattr(cls, part), tuple)
+    ]
+    fields = dataclasses.fields(cls.Settings) if dataclasses.is_dataclass(cls.Settings) else None
+    if fields is None or not all("parameter" in field.metadata for field in fields):
+        found.append("has Settings that are no dataclass of parameters")
+    return found
 
 
 def unregister_provider(name: str) -> None:
@@ -74,7 +75,7 @@ def model_names(provider: str | None = None) -> tuple[str, ...]:
         UserError: where there is no such provider.
     """
     wanted = PROVIDERS.all() if provider is None else {provider: PROVIDERS.get(provider)}
-    return tuple(f"{name}/{model}" for name, its in wanted.items() for model in its.models)
+    return tuple(f"{name}/{model}" for name, cls in wanted.items() for model in cls.models)
 
 
 def key_names(provider: str) -> tuple[str, ...]:
@@ -97,57 +98,63 @@ def open_model(name: str) -> Model:
         UserError: unknown provider, model or setting, or an unfit value; names what there is.
     """
     found, model, settings = split_name(name)
-    its = PROVIDERS.get(found)
-    closed = [known.split("?")[0] for known in its.models]
+    cls = PROVIDERS.get(found)
+    closed = [known.split("?")[0] for known in cls.models]
     if closed and model not in closed:
         raise UserError(f"no model {found}/{model}; {nearest(model, closed, prefix=found + '/')}")
-    return its.open(model, settings)
+    return cls.open(model, settings)
 
 
-def split_name(name: str) -> tuple[str, str, dict[str, str]]:
-    """A name's provider, model and settings.
+def provider_of(name: str) -> type[Model] | None:
+    """The provider of a model's full name, or ``None`` where there is none, as of most published models."""
+    return PROVIDERS.all().get(name.partition("/")[0]) if "/" in name else None
 
-    Raises:
-        UserError: where it isn't ``provider/model?setting=value&…``.
+
+def is_reader(name: str) -> bool:
+    """Whether a model's full name is a built-in reader's."""
+    found = provider_of(name)
+    return found is not None and found.is_reader
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderInfo:
+    """One provider as this machine sees it.
+
+    Attributes:
+        name: the part of a model's name before the slash.
+        keys: environment variables its key may stand in; none where it needs no key.
+        key_from: the one a key was found in, or ``None``.
+        models: its models with their windows and prices: all of a closed list, else those the catalogue knows.
+        missing: what has to be installed first, ``""`` where nothing.
     """
-    head, _, tail = name.strip().partition("?")
-    found, slash, model = head.partition("/")
-    if not (found and slash and model):
-        raise UserError(f"model name {name!r} is not provider/model, e.g. reader/oracle")
-    settings: dict[str, str] = {}
-    for part in filter(None, tail.split("&")):
-        setting, equals, value = part.partition("=")
-        if not (setting and equals and value):
-            raise UserError(f"{found}/{model}: {redact(part)!r} is not setting=value")
-        if setting in settings:
-            raise UserError(f"{found}/{model}: setting {setting!r} is given twice")
-        settings[setting] = unquote(value)
-    return found, model, settings
+
+    name: str
+    keys: tuple[str, ...]
+    key_from: str | None
+    models: tuple[Entry, ...]
+    missing: str = ""
+
+    @property
+    def key(self) -> str:
+        """Whether it can be asked, in words; never the key itself."""
+        if not self.keys:
+            return "none needed" + (f", but {self.missing}" if self.missing else "")
+        if self.key_from:
+            return f"found in {self.key_from}"
+        wanted = " or ".join(self.keys)
+        return (
+            f"{wanted}, where the server wants one"
+            if PROVIDERS.get(self.name).key_optional
+            else f"not found: set {wanted}"
+        )
 
 
-def join_name(provider: str, model: str, settings: Mapping[str, Any]) -> str:
-    """The name that ``split_name`` takes apart, settings in the order given."""
-    tail = "&".join(f"{key}={quote(str(value), safe=':/.,-_')}" for key, value in settings.items())
-    return f"{provider}/{model}" + (f"?{tail}" if tail else "")
+def overview() -> tuple[ProviderInfo, ...]:
+    """Every provider, those that need nothing but this machine first; opens no connection."""
+    found = sorted(PROVIDERS.all().items(), key=lambda item: (not item[1].offline, item[0]))
+    return tuple(ProviderInfo(name, cls.keys, key_source(*cls.keys), cls.known(), _missing(cls)) for name, cls in found)
 
 
-def parse_settings(cls: type[S], settings: Mapping[str, str], name: str) -> S:
-    """Settings as a dataclass whose fields are made with ``parameter``.
-
-    Args:
-        cls: the dataclass.
-        settings: as ``split_name`` found them.
-        name: the model's name, for messages.
-
-    Raises:
-        UserError: unknown setting or unfit value; names what there is.
-    """
-    known = {p.name: p for p in parameters_of(cls)}
-    for setting in settings:
-        if setting not in known:
-            there = f"there are {', '.join(known)}" if known else "it has none"
-            raise UserError(f"{name} has no setting {setting!r}; {there}")
-    try:
-        return cls(**{setting: known[setting].parse(value) for setting, value in settings.items()})
-    except UserError as error:
-        raise UserError(f"{name}: {error}") from None
+def _missing(cls: type[Model]) -> str:
+    lacking = cls.extra and not all(open_model(f"{cls.provider}/{entry.model}").installed for entry in cls.known())
+    return f'the extra "{cls.extra}" is not installed' if lacking else ""

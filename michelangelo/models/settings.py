@@ -1,22 +1,74 @@
-"""What the network providers' settings have in common: fields, which of them a name says, checks of their values."""
+"""Settings of models: the names that say them, and the fields that several providers share, with their checks."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from collections.abc import Mapping
-from typing import Any
-from urllib.parse import urlsplit
+from typing import Any, TypeVar
+from urllib.parse import quote, unquote, urlsplit
 
 from michelangelo.errors import UserError
-from michelangelo.lsq.parameters import parameter
+from michelangelo.lsq.parameters import parameter, parameters_of
 from michelangelo.lsq.task import Messages
+from michelangelo.models.keys import redact
+
+S = TypeVar("S")
 
 MOST_STOPS = 4
 """Stop texts that every completions API takes."""
 
 EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh", "max")
 """Reasoning efforts that OpenAI's dialects know; a model may know fewer."""
+
+
+def split_name(name: str) -> tuple[str, str, dict[str, str]]:
+    """A name's provider, model and settings.
+
+    Raises:
+        UserError: where it isn't ``provider/model?setting=value&…``.
+    """
+    head, _, tail = name.strip().partition("?")
+    found, slash, model = head.partition("/")
+    if not (found and slash and model):
+        raise UserError(f"model name {name!r} is not provider/model, e.g. reader/oracle")
+    settings: dict[str, str] = {}
+    for part in filter(None, tail.split("&")):
+        setting, equals, value = part.partition("=")
+        if not (setting and equals and value):
+            raise UserError(f"{found}/{model}: {redact(part)!r} is not setting=value")
+        if setting in settings:
+            raise UserError(f"{found}/{model}: setting {setting!r} is given twice")
+        settings[setting] = unquote(value)
+    return found, model, settings
+
+
+def join_name(provider: str, model: str, settings: Mapping[str, Any]) -> str:
+    """The name that ``split_name`` takes apart, settings in the order given."""
+    tail = "&".join(f"{key}={quote(str(value), safe=':/.,-_')}" for key, value in settings.items())
+    return f"{provider}/{model}" + (f"?{tail}" if tail else "")
+
+
+def parse_settings(cls: type[S], settings: Mapping[str, str], name: str) -> S:
+    """Settings as a dataclass whose fields are made with ``parameter``.
+
+    Args:
+        cls: the dataclass.
+        settings: as ``split_name`` found them.
+        name: the model's name, for messages.
+
+    Raises:
+        UserError: unknown setting or unfit value; names what there is.
+    """
+    known = {p.name: p for p in parameters_of(cls)}
+    for setting in settings:
+        if setting not in known:
+            there = f"there are {', '.join(known)}" if known else "it has none"
+            raise UserError(f"{name} has no setting {setting!r}; {there}")
+    try:
+        return cls(**{setting: known[setting].parse(value) for setting, value in settings.items()})
+    except UserError as error:
+        raise UserError(f"{name}: {error}") from None
 
 
 def temperature_setting(high: float = 2.0, *, drawn: str = "") -> Any:

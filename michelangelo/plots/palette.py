@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
+from michelangelo.models.registry import PROVIDERS
+
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, VIOLET = "#B8860B", "#2E9BD6", "#8F8A00", "#8A63C9"
 GREY = "#767676"
 """Chance and reference lines."""
 
 _HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, VIOLET)
+_NAMED = {"blue": BLUE, "vermillion": VERMILLION, "green": GREEN, "purple": PURPLE, "yellow": YELLOW}
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
 _FAR_MARKERS = (
     *("cross", "x", "star-diamond", "diamond-tall"),
@@ -40,15 +43,7 @@ class Look(NamedTuple):
 
 
 _LARGE = ("gpt", "gemini", "claude", "qwen", "llama", "mistral", "deepseek", "o-series")
-_FAMILIES = {name: Look(_HUES[i], _MARKERS[i]) for i, name in enumerate(_LARGE)} | {
-    "reader/oracle": Look(BLUE, "circle"),
-    "reader/lossy": Look(VERMILLION, "square"),
-    "reader/recency": Look(GREEN, "diamond"),
-    "reader/retrieval": Look(PURPLE, "triangle-up"),
-    "reader/chance": Look(YELLOW, "triangle-down"),
-    "gemma-3": Look(VERMILLION, "cross"),  # the two models of the samples: their own hues would be two blues
-    "smollm2": Look(GREEN, "triangle-right"),
-}
+_FAMILIES = {name: Look(_HUES[i], _MARKERS[i]) for i, name in enumerate(_LARGE)}
 
 _TASKS = {
     "latent_list": Look(BLUE, "circle"),
@@ -75,7 +70,14 @@ def _hashed(name: str) -> Look:
 
 def family_look(family: str) -> Look:
     """A model family's colour and marker; the largest have a hue of their own, others get theirs from their name."""
-    return _FAMILIES.get(family.lower()) or _hashed(family.lower())
+    name = family.lower()
+    return _FAMILIES.get(name) or _declared(name) or _hashed(name)
+
+
+def _declared(family: str) -> Look | None:
+    """The look that a provider declares for a family of its own."""
+    found = next((cls.looks[family] for cls in PROVIDERS.all().values() if family in cls.looks), None)
+    return Look(_NAMED.get(found[0], found[0]), found[1]) if found else None
 
 
 def task_look(task: str) -> Look:

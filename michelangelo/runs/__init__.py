@@ -1,4 +1,11 @@
-"""Runs: a plan, a folder, a worker that can be stopped, killed and resumed without asking a finished question twice."""
+"""Runs: a plan, a folder, a worker that can be stopped, killed and resumed without asking a finished question twice.
+
+``work`` is loaded when used: ``python -m michelangelo.runs.worker`` must find its module not yet imported.
+"""
+
+from typing import TYPE_CHECKING
+
+import lazy_loader  # type: ignore[import-untyped]
 
 from michelangelo.runs.estimate import Estimate, EstimateRow, estimate
 from michelangelo.runs.launch import start, stop
@@ -9,6 +16,9 @@ from michelangelo.runs.rescore import Rescored, rescore
 from michelangelo.runs.retry import reopen_failed
 from michelangelo.runs.store import RunFolder, create, runs_root
 from michelangelo.runs.waits import Wait
+
+if TYPE_CHECKING:
+    from michelangelo.runs.worker import work
 
 __all__ = [
     "CellProgress",
@@ -35,4 +45,7 @@ __all__ = [
     "runs_root",
     "start",
     "stop",
+    "work",
 ]
+
+__getattr__, __dir__, _ = lazy_loader.attach(__name__, submod_attrs={"worker": ["work"]})

@@ -7,8 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from michelangelo.errors import ProviderError
-from michelangelo.models.protocol import Completion, Model, Request
-from michelangelo.runs.estimate import price
+from michelangelo.models.model import Completion, Model, Request
 from michelangelo.runs.gates import Gates
 from michelangelo.runs.limits import parties
 from michelangelo.runs.policy import Clock, Fault, Policy, fault_of
@@ -79,7 +78,7 @@ class Attempts:
             await self._gates.pause(wait, seconds)
 
     async def _attempt(self, model: Model, request: Request, size: Size) -> tuple[Completion | ProviderError, float]:
-        most = price(model, size.at_most, request.max_output_tokens)
+        most = model.price_usd(size.at_most, request.max_output_tokens)
         mark = await self._spending.reserve(most, model.name)
         result: Completion | ProviderError | None = None
         self.in_flight += 1

@@ -20,7 +20,7 @@ from michelangelo.errors import MichelangeloError, TooShortError, UserError
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.registry import get_task, tasks
 from michelangelo.lsq.tokenizers import Tokenizer, get_tokenizer
-from michelangelo.models.protocol import Model
+from michelangelo.models.model import Model
 from michelangelo.runs.plan import Cell, Plan
 
 LENGTH_BYTES = 8
@@ -38,7 +38,7 @@ _BUILD_S, _BUILD_S_PER_TOKEN = 0.003, 0.4e-6
 def builders_needed(cells: Iterable[Cell], models: Iterable[Model]) -> int:
     """How many processes are worth while: none for a small plan, a single core, or models that keep all cores busy."""
     cores = os.cpu_count() or 1
-    if cores < 2 or all(model.provider == "local" for model in models):
+    if cores < 2 or all(model.offline and not model.is_reader for model in models):
         return 0
     seconds = 0.0
     for cell in cells:

@@ -16,7 +16,7 @@ from typing import Any
 
 from michelangelo.errors import MichelangeloError, UserError
 from michelangelo.lsq.files import replacing
-from michelangelo.models.protocol import Completion, Model, Request
+from michelangelo.models.model import Completion, Model, Request
 
 CACHED = "cached"
 """Flag of a row whose reply came from the cache: it cost nothing and took no time that says anything."""

@@ -10,7 +10,7 @@ from typing import Any
 from michelangelo.lsq.generation import check_feasible, generate
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import Tokenizer, get_tokenizer
-from michelangelo.models.protocol import Model
+from michelangelo.models.model import Model
 from michelangelo.models.rates import last_rate
 from michelangelo.models.registry import open_model
 from michelangelo.runs.limits import limits_for, parties
@@ -236,7 +236,7 @@ def _open(
 
 
 def _costs(model: Model, requests: list[tuple[int, int]]) -> float | None:
-    costs = {pair: price(model, *pair) for pair in set(requests)}
+    costs = {pair: model.price_usd(*pair) for pair in set(requests)}
     return total(costs[pair] for pair in requests)
 
 
@@ -255,7 +255,7 @@ def at_once(plan: Plan, model: Model) -> float:
     provider, _ = parties(model.name)
     own = limits_for(plan.limits, model.name).get("concurrency", plan.concurrency)
     shared = plan.limits.get(provider, {}).get("concurrency", max(plan.concurrency, own))
-    return min(own, shared, getattr(model, "concurrency", None) or own)
+    return min(own, shared, model.concurrency or own)
 
 
 def fits_window(model: Model, prompt_tokens: float, max_output_tokens: int) -> bool | None:
@@ -264,19 +264,9 @@ def fits_window(model: Model, prompt_tokens: float, max_output_tokens: int) -> b
     return None if window is None else prompt_tokens + max_output_tokens <= window
 
 
-def output_limit(plan: Plan, model: Any, answer: str, counter: Tokenizer) -> int:
-    """Output limit of one request, tokens: the plan's, else 1.2 times the reference plus 64.
-
-    A model that needs more, e.g. for thinking, says so in an attribute ``min_output_tokens``.
-    """
+def output_limit(plan: Plan, model: Model, answer: str, counter: Tokenizer) -> int:
+    """Output limit of one request, tokens: the plan's, else 1.2 times the reference plus 64, as the model allows."""
     if plan.max_output_tokens is not None:
         return plan.max_output_tokens
-    least = max(SMALLEST_BUDGET, getattr(model, "min_output_tokens", 0))
-    return max(least, math.ceil(1.2 * counter.count(answer)) + 64)
-
-
-def price(model: Any, prompt_tokens: int, completion_tokens: int) -> float | None:
-    """Dollars for one request, or ``None`` where unknown; models that know have a method ``price_usd``."""
-    ask = getattr(model, "price_usd", None)
-    cost: float | None = ask(prompt_tokens, completion_tokens) if ask else None
-    return cost
+    limit = max(SMALLEST_BUDGET, model.min_output_tokens, math.ceil(1.2 * counter.count(answer)) + 64)
+    return limit if model.max_output_tokens is None else min(limit, model.max_output_tokens)

@@ -15,7 +15,7 @@ from typing import Any
 
 from aiolimiter import AsyncLimiter
 
-from michelangelo.models.protocol import Model
+from michelangelo.models.model import Model
 from michelangelo.runs.limits import limits_for, parties
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import Clock
@@ -108,7 +108,7 @@ class Gates:
             if provider not in by_provider:
                 shared = {"concurrency": _shared(plan, provider), **plan.limits.get(provider, {})}
                 by_provider[provider] = Gate(provider, shared, clock, waits, largest=largest)
-            most = getattr(model, "concurrency", None)
+            most = model.concurrency
             if most is not None:
                 own["concurrency"] = min(own.get("concurrency", most), most)
             more = (Gate(name, own, clock, waits, largest=largest),) if own else ()

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from michelangelo.errors import ProviderError
-from michelangelo.models.protocol import Completion
+from michelangelo.models.model import Completion
 from michelangelo.scoring.outcome import status_without_score
 
 ASK_AGAIN = ("empty", "incomplete_stream")

@@ -17,11 +17,10 @@ from typing import Any
 from michelangelo.errors import MichelangeloError, ProviderError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import Tokenizer, get_tokenizer
-from michelangelo.models.keys import key_source
-from michelangelo.models.protocol import Completion, Model, Request
-from michelangelo.models.redaction import redact
-from michelangelo.models.registry import key_names, open_model
-from michelangelo.runs.estimate import estimate, output_limit, price
+from michelangelo.models.keys import key_source, redact
+from michelangelo.models.model import Completion, Model, Request
+from michelangelo.models.registry import open_model
+from michelangelo.runs.estimate import estimate, output_limit
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import timeout_s
 from michelangelo.scoring.outcome import SEEN_SHARE, prompt_share, status_without_score
@@ -69,6 +68,7 @@ class Preflight:
         key_from: the one a key was found in, or ``None``.
         probes: what calls told, where they were asked for.
         key_optional: whether it may well need none, such as a server of one's own.
+        price: dollars per million tokens in words, or ``free``; ``None`` where that is unknown.
     """
 
     model: str
@@ -79,6 +79,7 @@ class Preflight:
     key_from: str | None
     probes: tuple[Probe, ...] = ()
     key_optional: bool = False
+    price: str | None = None
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -113,11 +114,12 @@ def preflight(plan: Plan, *, probe: bool = False) -> tuple[Preflight, ...]:
             model=model.name,
             window=model.context_window,
             too_long=dropped.get(model.name, ()),
-            priced=price(model, 1000, 100) is not None,
-            keys=key_names(model.provider),
-            key_from=key_source(*key_names(model.provider)),
+            priced=model.price_usd(1000, 100) is not None,
+            keys=model.keys,
+            key_from=key_source(*model.keys),
             probes=tuple(told),
-            key_optional=getattr(model, "key_optional", False),
+            key_optional=model.key_optional,
+            price=model.price,
         )
         for model, told in zip(models, probes, strict=True)
     )
@@ -137,9 +139,9 @@ async def _probe_all(plan: Plan, models: list[Model], dropped: dict[str, tuple[i
 
 
 async def _probe(model: Model, longest: int, counter: Tokenizer) -> tuple[Probe, ...]:
-    if model.provider == "reader":
+    if model.is_reader:
         return ()  # readers see whole tasks only, and as much of them as their settings say
-    limit = max(PROBE_OUTPUT, getattr(model, "min_output_tokens", 0))
+    limit = max(PROBE_OUTPUT, model.min_output_tokens)
     async with Prepared(model, longest, limit) as trouble:
         if trouble:
             return (Probe("call", False, trouble, 0),)
@@ -204,20 +206,15 @@ class Prepared(contextlib.AbstractAsyncContextManager[str]):
         self._model, self._values = model, (longest, max_output_tokens)
 
     async def __aenter__(self) -> str:
-        prepare = getattr(self._model, "prepare", None)
-        if prepare is None:
-            return ""
         try:
-            await prepare(*self._values)
+            await self._model.prepare(*self._values)
         except MichelangeloError as error:
             return redact(str(error))
         return ""
 
     async def __aexit__(self, *_error: object) -> None:
-        close = getattr(self._model, "close", None)
-        if close is not None:
-            with contextlib.suppress(Exception):  # nothing hangs on it any more
-                await close()
+        with contextlib.suppress(Exception):  # nothing hangs on it any more
+            await self._model.close()
 
 
 def largest_output(plan: Plan, model: Model, answers: list[str], counter: Tokenizer) -> int:

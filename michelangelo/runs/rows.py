@@ -9,8 +9,8 @@ from typing import Any
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Task
-from michelangelo.models.protocol import Completion, Model
-from michelangelo.models.redaction import redact
+from michelangelo.models.keys import redact
+from michelangelo.models.model import Completion, Model
 from michelangelo.scoring.outcome import Outcome
 from michelangelo.version import __version__
 

@@ -15,8 +15,8 @@ from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import get_tokenizer
-from michelangelo.models.protocol import Completion, Model, Request
-from michelangelo.models.redaction import redact
+from michelangelo.models.keys import redact
+from michelangelo.models.model import Completion, Model, Request
 from michelangelo.runs.attempts import Attempts, Size, failure
 from michelangelo.runs.builders import Builders, builders_needed
 from michelangelo.runs.cache import CACHED, ReplyCache
@@ -190,7 +190,7 @@ class Session:
             if self.replies is not None:
                 self.replies.keep(model, request, instance.digest, completion)
             if CACHED not in completion.flags and completion.attempts == 1:
-                self.speeds.add(key.model, completion, asked.seconds)
+                self.speeds.add(model, completion, asked.seconds)
         return result_row(
             run_id=self.run_id,
             model=model,
@@ -217,7 +217,7 @@ class Session:
     def largest(self, model: Model) -> tuple[int, int]:
         """The longest prompt a model will be sent, in the plan's tokens, and its largest output limit."""
         answers = []
-        if getattr(model, "prepare", None) is not None:
+        if type(model).prepare is not Model.prepare:
             seeds = range(self.plan.seed, self.plan.seed + min(self.plan.count, SAMPLED))
             shortest = min(self.plan.lengths)
             cells = [Cell(task, shortest, seed) for task in self.plan.tasks for seed in seeds]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from michelangelo.lsq.instance import Instance
-from michelangelo.models.protocol import Model
+from michelangelo.models.model import Model
 from michelangelo.runs.attempts import Size
 from michelangelo.scoring.sent import SentCounter
 
@@ -26,8 +26,8 @@ class Sizes:
     """
 
     def __init__(self, model: Model) -> None:
-        self.sent = SentCounter(getattr(model, "tokenizer", None))
-        self._exact = bool(getattr(model, "tokenizer", None))
+        self.sent = SentCounter(model.tokenizer)
+        self._exact = bool(model.tokenizer)
         self._most = 0.0
 
     def of(self, instance: Instance) -> Size:

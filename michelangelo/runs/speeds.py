@@ -6,14 +6,11 @@ from collections import defaultdict
 
 import numpy as np
 
-from michelangelo.models.protocol import Completion
+from michelangelo.models.model import Completion, Model
 from michelangelo.models.rates import remember_rate
 
 LEAST_REPLIES = 5
 """Fewer replies tell no speed."""
-
-OWN_MEASURE = ("local", "reader")
-"""Providers whose models measure themselves, or are no models."""
 
 
 class Speeds:
@@ -22,11 +19,11 @@ class Speeds:
     def __init__(self) -> None:
         self._seen: dict[str, list[tuple[int, int, float]]] = defaultdict(list)
 
-    def add(self, model: str, reply: Completion, seconds: float | None) -> None:
-        """Take a reply in; one that doesn't say its tokens is passed over."""
+    def add(self, model: Model, reply: Completion, seconds: float | None) -> None:
+        """Take a reply in; one that doesn't say its tokens is passed over, and a model that measures itself."""
         output = reply.completion_tokens
-        if seconds and reply.prompt_tokens and output and model.split("/")[0] not in OWN_MEASURE:
-            self._seen[model].append((reply.prompt_tokens, output, seconds))
+        if seconds and reply.prompt_tokens and output and not (model.measures_speed or model.is_reader):
+            self._seen[model.name].append((reply.prompt_tokens, output, seconds))
 
     def remember(self) -> None:
         """Keep each model's speed for the next estimate."""

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from michelangelo.errors import MichelangeloError
-from michelangelo.models.keys import give_keys
-from michelangelo.models.redaction import redact
+from michelangelo.models.keys import give_keys, redact
 from michelangelo.models.registry import open_model
 from michelangelo.runs.cache import ReplyCache
 from michelangelo.runs.policy import POLICY, Clock, Policy, SystemClock

@@ -11,6 +11,7 @@ import streamlit as st
 from michelangelo import plots
 from michelangelo.analysis import curve_choice, curve_tables, provenance
 from michelangelo.errors import UserError
+from michelangelo.models.registry import is_reader
 from michelangelo.web.shared import sources
 from michelangelo.web.shared.links import page_link
 from michelangelo.web.shared.show import show_figure, tell
@@ -63,7 +64,7 @@ def curves_step() -> None:
     key = sources.identity(loaded)
     frame, _ = sources.combined(key, loaded)
     table = _table(key, frame)
-    of_readers = table["model"].str.startswith("reader/")
+    of_readers = table["model"].map(is_reader).astype(bool)
     st.subheader("Built-in readers")
     st.markdown(READERS_NOTE)
     if of_readers.any():
@@ -93,7 +94,7 @@ def models_of(table: pd.DataFrame, sides: Sides) -> list[str]:
     Two publications seldom name a model alike, so what is paired may be two versions of it.
     """
     each = [_points(table, panel) for panel in sides]
-    if any(name.startswith("reader/") for side in each for name in side.index):
+    if any(is_reader(name) for side in each for name in side.index):
         return list(dict.fromkeys(name for side in each for name in side.index))
     pairs = []
     for family in sorted(set(each[0]["group"]) & set(each[1]["group"])):

@@ -11,15 +11,11 @@ import streamlit as st
 
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.wording import between, dollar_range, dollars, duration, plural
-from michelangelo.models import catalogue
-from michelangelo.models.registry import split_name
+from michelangelo.models.registry import is_reader
 from michelangelo.runs import Estimate, Plan, Preflight, estimate, preflight
 from michelangelo.web.live import keys as live_keys
 from michelangelo.web.live import models as live_models
 from michelangelo.web.shared.show import COUNT, tell
-
-FREE = ("local", "ollama", "reader")
-"""Providers that ask no money."""
 
 COUNTS = dict.fromkeys(("calls", "input tokens", "output cap", "window, tokens"), COUNT)
 
@@ -68,7 +64,7 @@ def time_range(found: Estimate) -> str:
 
     Built-in readers are no models and aren't counted beside them.
     """
-    found = Estimate(tuple(row for row in found.rows if not row.model.startswith("reader/")))
+    found = Estimate(tuple(row for row in found.rows if not is_reader(row.model)))
     return between(found.seconds_low, found.seconds, duration) if found.rows else "unknown"
 
 
@@ -86,19 +82,15 @@ def model_table(found: Sequence[Preflight]) -> pd.DataFrame:
 
 
 def _price_words(found: Preflight) -> str:
-    """The price as the catalogue says it, or whether there is one."""
-    provider, name, _ = split_name(found.model)
-    entry = catalogue.find(provider, name)
-    if entry is not None and entry.price:
-        return f"{entry.price} per million tokens"
-    return ("free" if provider in FREE else "known") if found.priced else "unknown"
+    if found.price in (None, "free"):
+        return found.price or ("known" if found.priced else "unknown")
+    return f"{found.price} per million tokens"
 
 
 def _key_words(found: Preflight) -> str:
     if not found.keys:
         return "none needed"
-    optional = found.model.partition("/")[0] in live_keys.OPTIONAL
-    return live_keys.source(found.keys) or ("none, optional" if optional else "missing")
+    return live_keys.source(found.keys) or ("none, optional" if found.key_optional else "missing")
 
 
 def too_long(found: Estimate) -> list[str]:
@@ -134,7 +126,7 @@ def show_estimate(found: Estimate, models: Sequence[Preflight]) -> None:
     """The table per length, and what is known of each model that isn't a reader."""
     alt = "Estimate per length and in total: calls, tokens, cost and time"
     st.dataframe(estimate_table(found), hide_index=True, width=680, column_config=COUNTS, alt=alt)
-    asked = [p for p in models if not p.model.startswith("reader/")]
+    asked = [p for p in models if not is_reader(p.model)]
     if asked:
         alt = "The models to ask: context window, whether the price is known, where the key comes from"
         st.dataframe(model_table(asked), hide_index=True, column_config=COUNTS, placeholder="unknown", alt=alt)

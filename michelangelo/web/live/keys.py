@@ -12,12 +12,9 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
-from michelangelo.models import key_names
 from michelangelo.models.keys import key_source
-from michelangelo.models.registry import providers, split_name
-
-OPTIONAL = ("compatible",)
-"""Providers that can be asked without a key: a server of one's own often wants none."""
+from michelangelo.models.registry import PROVIDERS
+from michelangelo.models.settings import split_name
 
 SECTION = "michelangelo"
 """Section of ``secrets.toml`` where keys are looked for besides its top level.
@@ -30,9 +27,14 @@ _TYPED, _OWN = "e_typed_keys", "e_own_runs"
 
 def providers_of(models: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The providers of some models that take a key, each with the names its key may have; unknown ones have none."""
-    known = providers()
+    known = PROVIDERS.all()
     found = dict.fromkeys(model.partition("/")[0] for model in models)
-    return {name: names for name in found if name in known and (names := key_names(name))}
+    return {name: known[name].keys for name in found if name in known and known[name].keys}
+
+
+def is_optional(provider: str) -> bool:
+    """Whether a provider may be asked without a key: a server of one's own often wants none."""
+    return PROVIDERS.get(provider).key_optional
 
 
 def source(names: Sequence[str]) -> str:
@@ -51,7 +53,7 @@ def missing(models: Iterable[str]) -> list[str]:
     return [
         f"{name}: no key; type one above, or set {' or '.join(names)}"
         for name, names in providers_of(models).items()
-        if name not in OPTIONAL and not source(names)
+        if not is_optional(name) and not source(names)
     ]
 
 
@@ -107,7 +109,7 @@ def key_rows(models: Sequence[str], prefix: str) -> None:
                         _field(provider, names[0], prefix)
             else:
                 _field(provider, names[0], prefix)
-                why = "optional for servers that want none" if provider in OPTIONAL else f"or set {' or '.join(names)}"
+                why = "optional for servers that want none" if is_optional(provider) else f"or set {' or '.join(names)}"
                 st.text(f"{provider}: {why}{_where(provider, models)}", width="content")
 
 

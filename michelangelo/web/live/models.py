@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
 
 from michelangelo.errors import MichelangeloError, UserError
 from michelangelo.lsq.lengths import format_length
-from michelangelo.lsq.parameters import Parameter, Value, parameters_of
-from michelangelo.models import model_names, open_model
-from michelangelo.models.local import installed
-from michelangelo.models.overview import overview
-from michelangelo.models.registry import join_name, split_name
-from michelangelo.models.weights import PACKAGED
+from michelangelo.lsq.parameters import Parameter, Value
+from michelangelo.models import Model, model_names, open_model
+from michelangelo.models.registry import PROVIDERS, overview, provider_of
+from michelangelo.models.settings import join_name, split_name
 
 DEFAULT_READERS = ("oracle", "recency", "lossy")
 """Readers a first click runs: what is possible, what the last tokens are good for, what misreading costs."""
-
-TITLES = {
-    "reader": "Built-in readers",
-    "local": "On this machine",
-    "openai": "OpenAI",
-    "anthropic": "Anthropic",
-    "google": "Google",
-    "compatible": "OpenAI-compatible server",
-    "ollama": "Ollama server",
-}
-"""Names of providers for people, in the order they are offered."""
-
-ADDRESSES = {"compatible": "http://127.0.0.1:8000/v1", "ollama": "http://127.0.0.1:11434"}
-"""Providers whose server's address is asked for, with an example."""
-
-INSTALL = "pip install -e '.[local]'"
-"""What brings the local models."""
 
 CHOSEN, PROBLEM = "e_model", "e_add_problem"
 _PROVIDER, _MODEL, _ADDRESS, _SETTING = "e_pick_provider", "e_pick_model", "e_pick_address", "e_pick_set_"
@@ -75,23 +56,33 @@ def _known() -> dict[str, list[Offer]]:
 
 def offers(provider: str) -> list[Offer]:
     """The models on offer of a provider."""
-    if provider != "local":
-        return _known().get(provider, [])
-    return [
-        Offer(name, f"{format_length(p.window)} window, free, {'installed' if installed(name) else 'not installed'}")
-        for name, p in PACKAGED.items()
-    ]
+    found = _known().get(provider, [])
+    if not PROVIDERS.get(provider).extra:
+        return found
+    lacking = {offer.name for offer in found if not open_model(f"{provider}/{offer.name}").installed}
+    return [replace(o, about=f"{o.about}, {'not installed' if o.name in lacking else 'installed'}") for o in found]
 
 
 def not_installed(models: list[str]) -> list[str]:
-    """Packaged local models that lack their packages, one sentence each."""
-    names = [split_name(m)[1] for m in models if m.startswith("local/")]
-    return [f"local/{name} is not installed: {INSTALL}" for name in names if name in PACKAGED and not installed(name)]
+    """Models that lack their packages, one sentence each."""
+    found = [(name.partition("?")[0], cls) for name in models if (cls := provider_of(name)) and cls.extra]
+    return [f"{name} is not installed: {_install(cls)}" for name, cls in found if not _installed(name)]
+
+
+def _install(provider: type[Model]) -> str:
+    return f"pip install -e '.[{provider.extra}]'"
+
+
+def _installed(name: str) -> bool:
+    try:
+        return open_model(name).installed
+    except MichelangeloError:  # said where the plan is made
+        return True
 
 
 def model_controls() -> list[str]:
     """The picker and the list of models to ask; returns the list."""
-    known = [*(name for name in TITLES if name in _known()), *(name for name in _known() if name not in TITLES)]
+    known = sorted(PROVIDERS.all(), key=lambda name: PROVIDERS.get(name).rank)
     with st.container(horizontal=True, vertical_alignment="bottom"):
         provider = st.selectbox("Provider", known, key=_PROVIDER, format_func=_title, width=230)
         about = {offer.name: offer.about for offer in offers(provider)}
@@ -100,17 +91,17 @@ def model_controls() -> list[str]:
             format_func=lambda name: f"{name} · {about[name]}" if about.get(name) else name,
             placeholder="Choose, or write any other name" if about else "Write the model's name on its server",
         )  # fmt: skip
-        address = ""
-        if provider in ADDRESSES:
+        address, its = "", PROVIDERS.get(provider)
+        if its.address:
             address = st.text_input(
-                "Address", key=f"{_ADDRESS}_{provider}", placeholder=ADDRESSES[provider], width=260,
+                "Address", key=f"{_ADDRESS}_{provider}", placeholder=its.address, width=260,
                 help="Of the server's API. It becomes part of the model's name; keys don't belong here.",
             )  # fmt: skip
         settings = _settings(provider, model, address)
         st.button("Add", key="e_add", icon=":material/add:", disabled=not model, on_click=_add,
                   args=(provider, model, address, settings))  # fmt: skip
-    if provider == "local" and (lacking := not_installed([f"local/{name}" for name in about])):
-        st.text(f"To install: {INSTALL}" if len(lacking) == len(about) else "\n".join(lacking))
+    if lacking := not_installed([f"{provider}/{name}" for name in about]):
+        st.text(f"To install: {_install(its)}" if len(lacking) == len(about) else "\n".join(lacking))
     if problem := st.session_state.pop(PROBLEM, ""):
         st.error("This model can't be added.", icon=":material/error:")
         st.text(problem)
@@ -124,7 +115,7 @@ def model_controls() -> list[str]:
 
 
 def _title(provider: str) -> str:
-    return TITLES.get(provider, provider)
+    return PROVIDERS.get(provider).title
 
 
 def _full_name(provider: str, model: str, address: str, settings: Mapping[str, Value]) -> str:
@@ -151,7 +142,7 @@ def _add(provider: str, model: str, address: str, settings: Mapping[str, Value])
 
 def _settings(provider: str, model: str | None, address: str) -> dict[str, Value]:
     """The popover with what can be set of a model; returns what is set."""
-    declared = _declared(provider, model or "", address or ADDRESSES.get(provider, ""))
+    declared = _declared(provider, model or "", address or PROVIDERS.get(provider).address)
     values: dict[str, Value] = {}
     with st.popover("Model settings", icon=":material/tune:", key="e_pick_settings", disabled=not declared):
         st.caption("What is set here becomes part of the model's name; what is not set is not sent.")
@@ -167,8 +158,7 @@ def _declared(provider: str, model: str, address: str) -> tuple[Parameter, ...]:
         opened = open_model(_full_name(provider, model or "x", address, {}))
     except UserError:
         return ()
-    made = getattr(opened, "settings", None) or getattr(opened, "strategy", None)
-    return tuple(p for p in parameters_of(type(made)) if p.name != "base_url") if made is not None else ()
+    return tuple(p for p in opened.parameters if p.name != "base_url")
 
 
 def _control(parameter: Parameter, key: str) -> Value:

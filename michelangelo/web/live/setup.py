@@ -12,6 +12,7 @@ from michelangelo.lsq import Task
 from michelangelo.lsq.lengths import STANDARD_LENGTHS, format_length, parse_length
 from michelangelo.lsq.parameters import Value
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, tokenizer_infos
+from michelangelo.models.registry import provider_of
 from michelangelo.runs import Plan
 from michelangelo.runs.limits import parties
 from michelangelo.web.live.keys import key_rows
@@ -22,9 +23,6 @@ LENGTHS = [format_length(t) for t in (1024, *STANDARD_LENGTHS)]
 DEFAULT_LENGTHS = ("2K", "8K", "32K")
 DEFAULT_TASK = "latent_list"
 LENGTH, BUDGET, CACHE = "e_length", "e_budget", "e_cache"
-
-UNLIMITED = ("reader", "local")
-"""Providers that requests and tokens per minute mean nothing to: they run here."""
 
 
 def controls() -> dict[str, Any]:
@@ -54,8 +52,8 @@ def plan_of(*, models: Sequence[str], lengths: Sequence[str], per_minute: Mappin
     Raises:
         UserError: where something is missing or doesn't exist or doesn't fit.
     """
-    providers = dict.fromkeys(parties(model)[0] for model in models)
-    limits = {name: dict(per_minute) for name in providers if name not in UNLIMITED and per_minute}
+    away = dict.fromkeys(parties(model)[0] for model in models if not (its := provider_of(model)) or not its.offline)
+    limits = {name: dict(per_minute) for name in away if per_minute}
     tokens = tuple(parse_length(text.replace(",", "")) for text in lengths)
     return Plan(models=tuple(models), lengths=tokens, limits=limits, **rest).checked()
 
