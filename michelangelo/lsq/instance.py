@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any, NamedTuple, overload
 
@@ -86,34 +86,17 @@ class Segments(Sequence[Segment]):
     def __getitem__(self, index: slice) -> Segments: ...
     def __getitem__(self, index: int | slice) -> Segment | Segments:
         if isinstance(index, slice):
-            return Segments(
-                self.kinds[index],
-                self.messages[index],
-                self.starts[index],
-                self.ends[index],
-                self.units[index],
-                self.unit_names,
-            )
-        return Segment(
-            KINDS[self.kinds[index]],
-            int(self.messages[index]),
-            int(self.starts[index]),
-            int(self.ends[index]),
-            self.unit_names[self.units[index]],
-        )
+            return Segments(*self._at(index), self.unit_names)
+        kind, message, start, end, unit = map(int, self._at(index))
+        return Segment(KINDS[kind], message, start, end, self.unit_names[unit])
 
     def __iter__(self) -> Iterator[Segment]:
         names = self.unit_names
-        columns = zip(
-            self.kinds.tolist(),
-            self.messages.tolist(),
-            self.starts.tolist(),
-            self.ends.tolist(),
-            self.units.tolist(),
-            strict=True,
-        )
-        for kind, message, start, end, unit in columns:
+        for kind, message, start, end, unit in zip(*(c.tolist() for c in self._at(slice(None))), strict=True):
             yield Segment(KINDS[kind], message, start, end, names[unit])
+
+    def _at(self, index: Any) -> tuple[Any, Any, Any, Any, Any]:
+        return self.kinds[index], self.messages[index], self.starts[index], self.ends[index], self.units[index]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Segments) and list(self) == list(other)
@@ -131,7 +114,7 @@ class Segments(Sequence[Segment]):
 
     def of_kind(self, *kinds: str) -> list[Segment]:
         """The segments of the given kinds, in order."""
-        return [self[int(i)] for i in self.where(*kinds)]
+        return list(Segments(*self._at(self.where(*kinds)), self.unit_names))
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,16 +146,8 @@ class Certificate:
 
     def as_dict(self) -> dict[str, Any]:
         """The certificate as JSON values."""
-        return {
-            "holds": self.holds,
-            "full": self.full,
-            "chiselled": self.chiselled,
-            "state_relevant": list(self.state_relevant),
-            "answer_relevant": list(self.answer_relevant),
-            "filler_inert": self.filler_inert,
-            "promise": self.promise,
-            "facts": dict(self.facts),
-        }
+        relevant = {name: list(getattr(self, name)) for name in _RELEVANT}
+        return {"holds": self.holds, **_values(self), **relevant, "facts": dict(self.facts)}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Certificate:
@@ -181,15 +156,15 @@ class Certificate:
         Raises:
             KeyError: where a field is missing.
         """
-        return cls(
-            data["full"],
-            data["chiselled"],
-            tuple(data["state_relevant"]),
-            tuple(data["answer_relevant"]),
-            data["filler_inert"],
-            data["promise"],
-            data["facts"],
-        )
+        relevant = {name: tuple(data[name]) for name in _RELEVANT}
+        return cls(**{f.name: data[f.name] for f in fields(cls)} | relevant)
+
+
+_RELEVANT = ("state_relevant", "answer_relevant")
+
+
+def _values(one: Certificate | Instance) -> dict[str, Any]:
+    return {f.name: getattr(one, f.name) for f in fields(one)}
 
 
 def instance_id(
@@ -276,17 +251,9 @@ class Instance:
         """The instance row, JSON values only."""
         return {
             "id": self.id,
-            "task": self.task,
-            "task_version": self.task_version,
+            **_values(self),
             "params": dict(self.params),
-            "seed": self.seed,
-            "tokenizer": self.tokenizer,
-            "target_tokens": self.target_tokens,
-            "context_tokens": self.context_tokens,
             "messages": [dict(m) for m in self.messages],
-            "answer": self.answer,
-            "view": self.view,
-            "complexity": self.complexity,
             "segments": [s._asdict() for s in self.segments],
             "certificate": self.certificate.as_dict(),
         }
@@ -301,21 +268,9 @@ class Instance:
         segments = [
             Segment(s["kind"], s["message"], s["start"], s["end"], s.get("unit") or "") for s in row["segments"]
         ]
-        return cls(
-            task=row["task"],
-            task_version=row["task_version"],
-            params=row["params"],
-            seed=row["seed"],
-            tokenizer=row["tokenizer"],
-            target_tokens=row["target_tokens"],
-            context_tokens=row["context_tokens"],
-            messages=tuple(row["messages"]),
-            answer=row["answer"],
-            view=row["view"],
-            complexity=row["complexity"],
-            segments=Segments.of(segments),
-            certificate=Certificate.from_dict(row["certificate"]),
-        )
+        made: dict[str, Any] = {"messages": tuple(row["messages"]), "segments": Segments.of(segments)}
+        made["certificate"] = Certificate.from_dict(row["certificate"])
+        return cls(**{f.name: row[f.name] for f in fields(cls)} | made)
 
 
 def flat_prompt(messages: Sequence[Mapping[str, str]]) -> str:
