@@ -24,7 +24,7 @@ REVIEWED = {
     "michelangelo/web/results/set.py": {"entry.kind.capitalize()", "headline"},
     "michelangelo/web/results/questions.py": {"label", "LEVELS", "list(SCALES)"},  # constants of FIELDS and of its own
     "michelangelo/web/live/run.py": {"at.state.capitalize()", "label", "left", "why"},  # states and numbers of ours
-    "michelangelo/web/live/outcome.py": {"kind.capitalize()", "label"},  # of sample_kinds.KINDS, with their counts
+    "michelangelo/web/live/outcome.py": {"label"},  # kinds as tasks name them, with their counts
     "michelangelo/web/live/models.py": {"label", "parameter.help"},  # a provider's own settings, see their dataclasses
     "pages/task_correlations.py": {"['All pairs', 'By length', \"The paper's values\", 'Published benchmarks']"},
     "michelangelo/web/correlations/controls.py": {"UNITS", "KINDS", "METHODS"},

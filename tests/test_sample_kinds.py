@@ -10,6 +10,7 @@ import michelangelo as mi
 from michelangelo.analysis import sample_kinds
 from michelangelo.lsq import Instance
 from michelangelo.lsq.registry import get_task
+from michelangelo.scoring.stale import earlier_answers
 from tests.pages import row
 
 
@@ -45,7 +46,7 @@ def test_a_value_before_a_later_update_is_a_stale_state() -> None:
     instance = mi.generate("latent_list", tokens=2048, seed=3, complexity=5, view="print")
     *earlier, last = [state for _, state in get_task("latent_list").chisel(instance)]
     final = instance.answer
-    stale = sorted(sample_kinds.earlier_answers(instance))
+    stale = sorted(earlier_answers(get_task("latent_list").solver, instance))
     assert final not in stale
     assert stale
     assert last not in earlier
@@ -53,7 +54,7 @@ def test_a_value_before_a_later_update_is_a_stale_state() -> None:
     assert sample_kinds.detailed(answered(instance, "[77, 78, 79]")) == ["wrong value"]
     assert sample_kinds.detailed(answered(instance, final)) == ["correct"]
     moved = mi.generate("location_tracking", tokens=2048, seed=3)
-    assert "unknown" not in sample_kinds.earlier_answers(moved)
+    assert "unknown" not in earlier_answers(get_task("location_tracking").solver, moved)
 
 
 def test_another_passage_of_the_kind_is_a_wrong_occurrence() -> None:

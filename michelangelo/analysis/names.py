@@ -15,14 +15,11 @@ SYMBOL = {"spearman": "ρ", "kendall": "τ", "pearson": "r"}
 NAME = {"spearman": "Spearman's ρ", "kendall": "Kendall's τ", "pearson": "Pearson's r"}
 """What a coefficient is called."""
 
-_PAPER = ("latent_list", "mrcr", "idk")
-
 
 def tasks_by_title() -> dict[str, Task[Any]]:
     """Every registered task by its title, the paper's own first."""
-    order = {name: place for place, name in enumerate(_PAPER)}
-    found = sorted(tasks().items(), key=lambda item: (order.get(item[0], len(order)), item[1].title))
-    return {task.title: task for _, task in found}
+    found = sorted(tasks().values(), key=lambda task: (not task.paper, task.paper, task.title))
+    return {task.title: task for task in found}
 
 
 def task_title(label: str) -> str:
@@ -35,8 +32,7 @@ def task_title(label: str) -> str:
 
 def is_paper_task(title: str) -> bool:
     """Whether a title, with or without a variant, is one of the Michelangelo paper's own tasks."""
-    own = tasks()
-    return title.partition(" · ")[0] in {own[name].title for name in _PAPER if name in own}
+    return title.partition(" · ")[0] in {task.title for task in tasks().values() if task.paper}
 
 
 def task_order(labels: Sequence[str]) -> list[str]:
@@ -44,10 +40,7 @@ def task_order(labels: Sequence[str]) -> list[str]:
 
     Never by how they correlate: an order made from the values shows blocks that are its own work.
     """
-    own = tasks()
-    place = {own[name].title: k for k, name in enumerate(_PAPER) if name in own}
-    rest = sorted(t.title for name, t in own.items() if name not in _PAPER)
-    place |= {title: len(_PAPER) + k for k, title in enumerate(rest)}
+    place = {title: k for k, title in enumerate(tasks_by_title())}
 
     def key(label: str) -> tuple[int, str]:
         title = task_title(label)

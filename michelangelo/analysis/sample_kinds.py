@@ -1,7 +1,7 @@
-"""What became of a sample: one closed list of kinds, each told only where the scorer or the solver can tell it.
+"""What became of a sample: kinds, each told only where the scorer, the solver or the task can tell it.
 
 Most follow from the row alone. That a reply is the value before a later update, another passage than the one asked for,
-or an abstention needs the question, which is built again from its seed.
+or an abstention is for its task to say, from the question, which is built again from its seed.
 """
 
 from __future__ import annotations
@@ -15,12 +15,9 @@ import pandas as pd
 from michelangelo.errors import MichelangeloError
 from michelangelo.lsq import Instance, tasks
 from michelangelo.lsq.generation import generate
-from michelangelo.lsq.task import Reading, Task
+from michelangelo.lsq.task import Task
 from michelangelo.results.table.schema import MEASURED
 from michelangelo.scoring.thinking import split_thinking
-from michelangelo.tasks.idk.matching import folded
-from michelangelo.tasks.idk.question import IDK
-from michelangelo.tasks.mrcr.diagnosis import diagnose
 
 KINDS = (
     "correct",
@@ -33,10 +30,7 @@ KINDS = (
     "unparsed",
     "not scored",
 )
-"""Every kind of outcome."""
-
-STATEFUL = ("latent_list", "location_tracking")
-"""Tasks whose relevant updates overwrite one state, so that an answer can be right for an earlier one."""
+"""The kinds of outcome that rows and the tasks here tell; a further task may tell its own."""
 
 LONGEST_BUILT = 2**18
 """Longer questions aren't built again, tokens: they would take long."""
@@ -60,46 +54,13 @@ def kinds(row: Mapping[str, Any]) -> list[str]:
 def detailed(row: Mapping[str, Any]) -> list[str]:
     """The kinds with what only the question tells; those of the row alone where it can't be built again quickly."""
     found = kinds(row)
-    if found[0] in ("not scored", "unparsed") or not _has_more(row, found):
-        return found
-    instance = question_of(row)
-    if instance is None:
-        return found
-    if row["task"] == "idk":
-        return [*found, "abstained"] if abstained(instance, row) else found
-    better = _wrong_kind(instance, row)
-    return [better, *found[1:]] if better else found
+    instance = question_of(row) if _has_more(row, found) else None
+    return found if instance is None else tasks()[instance.task].diagnose(instance, row, found)
 
 
 def _has_more(row: Mapping[str, Any], found: list[str]) -> bool:
-    return row["task"] == "idk" or (found[0] != "correct" and row["task"] in (*STATEFUL, "mrcr"))
-
-
-def _wrong_kind(instance: Instance, row: Mapping[str, Any]) -> str:
-    if row["task"] == "mrcr":
-        told = diagnose(instance, split_thinking(str(row["response"])).answer)
-        kind = told.kind if told else ""
-        missing = kind == "right piece" and float(row["score"]) == 0
-        return "wrong occurrence" if kind == "wrong ordinal" else "format" if missing else ""
-    return "stale state" if row["extracted"] in earlier_answers(instance) else ""
-
-
-def earlier_answers(instance: Instance) -> set[str]:
-    """What the answer would have been before each relevant update, its own answer left out."""
-    solver = tasks()[instance.task].solver
-    reading = solver.read(instance.messages)
-    updates = instance.texts("relevant")
-    found = set()
-    for count in range(len(updates)):
-        with contextlib.suppress(MichelangeloError, ValueError):
-            found.add(solver.solve(Reading(reading.setup, tuple(updates[:count]), reading.query)))
-    return found - {instance.answer, "unknown", ""}
-
-
-def abstained(instance: Instance, row: Mapping[str, Any]) -> bool:
-    """Whether the option recognised in a reply is the one that says that the text doesn't tell."""
-    extracted = row.get("extracted")
-    return isinstance(extracted, str) and folded(instance.options.get(extracted, "")) == folded(IDK)
+    task = tasks().get(str(row["task"]))
+    return task is not None and found[0] in task.diagnosed
 
 
 def question_of(row: Mapping[str, Any]) -> Instance | None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from michelangelo.analysis.lsq_xray import Xray
-from michelangelo.lsq.registry import tasks
+from michelangelo.analysis.names import tasks_by_title
 from michelangelo.lsq.task import Anatomy
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 FIGURES = ("relevant", "needed", "evidence", "certified", "swap", "interaction", "auc", "retrieval", "chance")
 """Measured columns, each with ``_low``, ``_high`` and ``_n``; ``retrieval`` sees about a quarter of the context."""
-
-_OWN = ("latent_list", "mrcr", "idk")
 
 
 class Elsewhere(NamedTuple):
@@ -80,12 +78,11 @@ def anatomy(measured: Mapping[str, Xray] | None = None, reasons: Mapping[str, st
     import pandas as pd
 
     known, why = measured or {}, reasons or {}
-    order = {name: place for place, name in enumerate(_OWN)}
-    found = sorted(tasks().items(), key=lambda item: (order.get(item[0], len(order)), item[1].title))
     rows = []
-    for name, task in found:
-        figures = _figures(known[name]) if name in known else {}
-        rows.append({"task": name, "title": task.title, **_words(task.anatomy), **figures, "reason": why.get(name, "")})
+    for title, task in tasks_by_title().items():
+        figures = _figures(known[task.name]) if task.name in known else {}
+        reason = why.get(task.name, "")
+        rows.append({"task": task.name, "title": title, **_words(task.anatomy), **figures, "reason": reason})
     rows += [{"task": None, "title": e.title, **_words(e.anatomy), "reason": e.reason} for e in ELSEWHERE]
     numbers = [f"{name}{end}" for name in FIGURES for end in ("", "_low", "_high", "_n")]
     numbers += ["retrieval_k", "tokens", "instances"]

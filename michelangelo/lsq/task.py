@@ -115,6 +115,9 @@ class Task(ABC, Generic[P]):
         solver: the independent solver.
         chance_note: why our chance rates are what they are, shown wherever they are.
         anatomy: its four parts in words.
+        paper: its place among the Michelangelo paper's own tasks, which come first everywhere, from 1; 0: not of them.
+        look: hue (a name of ``plots.palette.HUES``) and Plotly marker in figures; both follow from the name by default.
+        diagnosed: kinds of outcome, as the row alone tells them, that ``diagnose`` may tell more of.
     """
 
     name: str = ""
@@ -126,6 +129,9 @@ class Task(ABC, Generic[P]):
     solver: Solver
     chance_note: str = ""
     anatomy: Anatomy = Anatomy()
+    paper: int = 0
+    look: tuple[str, str] | None = None
+    diagnosed: tuple[str, ...] = ()
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -184,6 +190,24 @@ class Task(ABC, Generic[P]):
     def remark(self, instance: Instance, response: str) -> str | None:
         """What a reply is beside its score, in one sentence for people, or ``None``."""
         return None
+
+    def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
+        """What became of a reply, in the light of its question; asked only where ``diagnosed`` names the first kind.
+
+        Args:
+            instance: the question, built again.
+            row: the result row: ``response``, ``extracted``, ``score``.
+            kinds: as ``analysis.sample_kinds.kinds`` tells them from the row; a task may tell others and its own.
+        """
+        return kinds
+
+    def regraded(self, row: Mapping[str, Any]) -> dict[str, float]:
+        """Scores under every grader of another tool's row, where it is this benchmark's; else none.
+
+        Args:
+            row: with ``task`` as the other tool calls it, ``answer``, ``response`` and perhaps ``params``.
+        """
+        return {}
 
     def resolved(self, params: P) -> dict[str, Any]:
         """Parameters as JSON values."""

@@ -9,15 +9,21 @@ from __future__ import annotations
 import hashlib
 from typing import NamedTuple
 
+from michelangelo.lsq.registry import tasks
 from michelangelo.models.registry import PROVIDERS
 
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, VIOLET = "#B8860B", "#2E9BD6", "#8F8A00", "#8A63C9"
+HUES = {
+    "blue": BLUE, "vermillion": VERMILLION, "green": GREEN, "purple": PURPLE, "orange": ORANGE, "sky": SKY,
+    "yellow": YELLOW, "violet": VIOLET,
+}  # fmt: skip
+"""Hues by the names tasks call theirs; retrieval baselines share purple."""
+
 GREY = "#767676"
 """Chance and reference lines."""
 
-_HUES = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, YELLOW, VIOLET)
-_NAMED = {"blue": BLUE, "vermillion": VERMILLION, "green": GREEN, "purple": PURPLE, "yellow": YELLOW}
+_HUES = tuple(HUES.values())
 _MARKERS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "pentagon", "hexagon", "star")
 _FAR_MARKERS = (
     *("cross", "x", "star-diamond", "diamond-tall"),
@@ -45,23 +51,6 @@ class Look(NamedTuple):
 _LARGE = ("gpt", "gemini", "claude", "qwen", "llama", "mistral", "deepseek", "o-series")
 _FAMILIES = {name: Look(_HUES[i], _MARKERS[i]) for i, name in enumerate(_LARGE)}
 
-_TASKS = {
-    "latent_list": Look(BLUE, "circle"),
-    "mrcr": Look(VERMILLION, "square"),
-    "idk": Look(GREEN, "diamond"),
-}
-
-_COMPARISON = (
-    "niah",
-    "multi_niah",
-    "variable_tracing",
-    "common_words",
-    "frequent_words",
-    "hashhop",
-    "location_tracking",
-)
-_TASKS |= {name: Look(PURPLE, (*_MARKERS[3:], *_FAR_MARKERS)[i]) for i, name in enumerate(_COMPARISON)}
-
 
 def _hashed(name: str) -> Look:
     digest = hashlib.sha256(name.encode()).digest()
@@ -77,12 +66,16 @@ def family_look(family: str) -> Look:
 def _declared(family: str) -> Look | None:
     """The look that a provider declares for a family of its own."""
     found = next((cls.looks[family] for cls in PROVIDERS.all().values() if family in cls.looks), None)
-    return Look(_NAMED.get(found[0], found[0]), found[1]) if found else None
+    return Look(HUES.get(found[0], found[0]), found[1]) if found else None
 
 
 def task_look(task: str) -> Look:
-    """A task's colour and marker; retrieval baselines share one hue."""
-    return _TASKS.get(task) or _hashed(task)
+    """A task's colour and marker, as the task says; others get theirs from their name."""
+    known = tasks().get(task)
+    if known is None or known.look is None:
+        return _hashed(task)
+    hue, marker = known.look
+    return Look(HUES[hue], marker)
 
 
 def level_look(rank: int) -> Look:

@@ -114,14 +114,11 @@ def _least_tokens(row: Mapping[str, Any]) -> float | None:
 
 
 def _graded(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Another tool's MRCR row with every grader's score beside its own; any other row itself."""
-    from michelangelo.results.formats._mrcr import grader_scores, key_of
-
-    name, answer, response = str(row.get("task")), row.get("answer"), row.get("response")
-    if "mrcr" not in name.lower() or row.get("score") is None or not answer or response is None:
+    """Another tool's row with the scores of all graders a task knows for it; the row itself where none does."""
+    if row.get("score") is None or not row.get("answer") or row.get("response") is None:
         return row
-    found, _ = grader_scores(key_of(name, answer, row.get("params")), answer, response)
-    return {**row, "scores": {**(row.get("scores") or {}), **found}}
+    found = {name: score for task in tasks().values() for name, score in task.regraded(row).items()}
+    return {**row, "scores": {**(row.get("scores") or {}), **found}} if found else row
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

@@ -59,6 +59,7 @@ class CommonWords(counting.CountingTask[CommonWordsParams]):
     )
     Params = CommonWordsParams
     solver = CommonWordsSolver()
+    look = ("purple", "hexagon")
     anatomy = Anatomy(
         structure="a count for each word",
         updates="occurrences of the common words",

@@ -61,6 +61,7 @@ class FrequentWords(counting.CountingTask[FrequentWordsParams]):
     )
     Params = FrequentWordsParams
     solver = FrequentWordsSolver()
+    look = ("purple", "star")
     anatomy = Anatomy(
         structure="a count for each word",
         updates="occurrences of the most frequent words",

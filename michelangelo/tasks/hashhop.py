@@ -185,6 +185,7 @@ class HashHop(ComparisonTask[HashHopParams]):
     strategies = ("pair",)
     Params = HashHopParams
     solver = HashSolver()
+    look = ("purple", "cross")
     anatomy = Anatomy(
         structure="a dictionary from string to string",
         updates="the pairs on the way",

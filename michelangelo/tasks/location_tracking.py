@@ -25,6 +25,7 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
 from michelangelo.scoring.extraction import Form
 from michelangelo.scoring.items import score_items
+from michelangelo.scoring.stale import or_stale
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.essays import Essays
@@ -248,6 +249,8 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
         filler="earlier moves, essays or other people's moves",
         view="the place of a person or thing",
     )
+    look = ("purple", "x")
+    diagnosed = ("partial", "wrong value")
     chance_note = (
         f"A guess is any of the {len(PLACES)} places. Among essays few places are named, so that giving any of those "
         "is right far more often."
@@ -297,3 +300,7 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
             seen.append(instance.text(segment))
             steps.append((seen[-1].strip(), self.solver.solve(Reading("", tuple(seen), reading.query))))
         return steps
+
+    def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
+        """Whether the reply is the answer before a later update."""
+        return or_stale(self.solver, instance, row["extracted"], kinds)

@@ -64,6 +64,7 @@ class MultiNiah(ComparisonTask[MultiNiahParams]):
     strategies = needles.STRATEGIES
     Params = MultiNiahParams
     solver = MultiNiahSolver()
+    look = ("purple", "triangle-down")
     anatomy = Anatomy(
         structure="a dictionary of keys and numbers",
         updates="the sentences with the numbers asked for",

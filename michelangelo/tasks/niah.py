@@ -58,6 +58,7 @@ class Niah(ComparisonTask[NiahParams]):
     strategies = needles.STRATEGIES
     Params = NiahParams
     solver = NiahSolver()
+    look = ("purple", "triangle-up")
     anatomy = Anatomy(
         structure="a dictionary of keys and numbers",
         updates="the one sentence with the number asked for",

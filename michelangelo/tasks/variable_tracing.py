@@ -207,6 +207,7 @@ class VariableTracing(ComparisonTask[VariableTracingParams]):
     Params = VariableTracingParams
     solver = VariableSolver()
     version = "2"
+    look = ("purple", "pentagon")
     anatomy = Anatomy(
         structure="a dictionary of variables and values",
         updates="the assignments of one chain",

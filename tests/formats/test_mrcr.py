@@ -9,10 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from michelangelo.results.formats._mrcr import key_of, rescore_mrcr
 from michelangelo.results.formats.deepmind_mrcr import numbers_in
 from michelangelo.results.intake.naming import NO_MODEL, upper_bound
 from michelangelo.results.table.tidying import tidy
+from michelangelo.runs.rescore import rescore_row
+from michelangelo.tasks.mrcr.scorer import key_of
 from tests.formats.files import KEY, PIECE, fits, imported
 
 
@@ -127,20 +128,18 @@ def test_bins_close_on_the_right_but_for_the_first() -> None:
 
 def test_rescoring_adds_every_grader_and_leaves_the_headline(tmp_path: Path) -> None:
     rows = [
-        {"task": "mrcr", "answer": KEY + PIECE, "response": "Ok. " + KEY + PIECE, "score": 0.0, "params": {}},
+        {"task": "OpenAI-MRCR", "answer": KEY + PIECE, "response": "Ok. " + KEY + PIECE, "score": 0.0, "params": {}},
         {"task": "mrcr_v2", "answer": KEY + "aB" + PIECE, "response": KEY + "aB" + PIECE, "score": 1.0},
-        {"task": "niah", "answer": "x", "response": "x", "score": 1.0},
-        {"task": "mrcr", "answer": KEY + PIECE, "response": None, "score": None, "status": "timeout"},
+        {"task": "another", "answer": "x", "response": "x", "score": 1.0},
+        {"task": "OpenAI-MRCR", "answer": KEY + PIECE, "response": None, "score": None, "status": "timeout"},
     ]
-    frame = tidy([{"model": "m", "target_tokens": 8192, **row} for row in rows]).frame
-    again = rescore_mrcr(frame)
-    assert again["score"].tolist()[:3] == [0.0, 1.0, 1.0]
-    assert again["scores"][0]["paper"] == again["scores"][0]["lenient"] == 1.0
-    assert again["scores"][0]["strict"] == 0.0
-    assert again["scores"][1]["strict"] == 1.0
-    assert again["scores"][2] is None
-    assert again["scores"][3] is None
-    assert frame["scores"].isna().all()
+    again = [rescore_row({"model": "m", "status": "ok", "scores": None, **row}) for row in rows]
+    assert [row["score"] for row in again] == [0.0, 1.0, 1.0, None]
+    assert again[0]["scores"]["paper"] == again[0]["scores"]["lenient"] == 1.0
+    assert again[0]["scores"]["strict"] == 0.0
+    assert again[1]["scores"]["strict"] == 1.0
+    assert again[2]["scores"] is None
+    assert again[3]["scores"] is None
     assert key_of("mrcr", "abcdef", {"key": "abc"}) == "abc"
 
 

@@ -14,7 +14,6 @@ from michelangelo.results.formats._compass import (
     read_summary,
     summary_cells,
 )
-from michelangelo.results.formats._mrcr import USUAL_KEY, grader_scores
 from michelangelo.results.intake.foreign import (
     Cells,
     Rows,
@@ -30,6 +29,7 @@ from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import EMPTY, folder_after, run_id_of, sibling, stem_of
 from michelangelo.results.intake.records import is_blank
 from michelangelo.results.intake.tables import Table
+from michelangelo.tasks.mrcr.scorer import USUAL_KEY, grader_scores
 
 TITLE = "AISBench"
 

@@ -8,12 +8,12 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from michelangelo.results.formats._mrcr import KEY_LENGTHS, grader_scores
 from michelangelo.results.intake.foreign import Rows
 from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import EMPTY, NO_MODEL, upper_bound
 from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
 from michelangelo.results.intake.tables import Table
+from michelangelo.tasks.mrcr.scorer import KEY_LENGTHS, grader_scores
 
 TITLE = "MRCR v2 (Google DeepMind)"
 NEEDED = {"queries", "answer", "view_ops"}

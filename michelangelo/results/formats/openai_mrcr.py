@@ -7,12 +7,12 @@ import json
 from typing import Any
 
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
-from michelangelo.results.formats._mrcr import grader_scores
 from michelangelo.results.intake.foreign import Rows
 from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import EMPTY, NO_MODEL, upper_bound
 from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
 from michelangelo.results.intake.tables import Table
+from michelangelo.tasks.mrcr.scorer import grader_scores
 
 TITLE = "openai/mrcr"
 NEEDED = {"prompt", "answer", "random_string_to_prepend", "desired_msg_index"}

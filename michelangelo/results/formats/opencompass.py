@@ -10,12 +10,12 @@ from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats._compass import cells_of, dataset_of, read_summary, summary_cells
-from michelangelo.results.formats._mrcr import grader_scores
 from michelangelo.results.intake.foreign import Cells, Rows, json_lines, json_of, mapping, text, whole
 from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import EMPTY, folder_after, run_id_of, sibling, stem_of
 from michelangelo.results.intake.records import is_blank
 from michelangelo.results.intake.tables import Table
+from michelangelo.tasks.mrcr.scorer import grader_scores
 
 TITLE = "OpenCompass"
 

@@ -8,6 +8,7 @@ fact asked for, or none. Filler: random letters, or sentences of other stories. 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,6 +83,9 @@ class Idk(Task[IdkParams]):
         filler="random letters, or other stories' sentences",
         view="a question with four options, one of them I don't know",
     )
+    paper = 3
+    look = ("green", "diamond")
+    diagnosed = ("correct", "partial", "wrong value")
     chance_note = chances.NOTE
 
     def build(self, params: IdkParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
@@ -208,6 +212,11 @@ class Idk(Task[IdkParams]):
         right = instance.options[instance.answer]
         relevant = instance.segments.of_kind("relevant")
         return [(instance.text(segment).strip(), f"{segment.unit}: {right}") for segment in relevant]
+
+    def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
+        """Whether the option chosen is the one that says that the text doesn't tell."""
+        chosen = instance.options.get(str(row["extracted"]), "")
+        return [*kinds, "abstained"] if folded(chosen) == folded(IDK) else kinds
 
 
 def _drawn(params: IdkParams, seed: int) -> IdkParams:

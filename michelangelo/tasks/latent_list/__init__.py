@@ -23,6 +23,7 @@ from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
 from michelangelo.scoring.simulation import simulated_rate
+from michelangelo.scoring.stale import or_stale
 from michelangelo.tasks import fields
 from michelangelo.tasks.latent_list import chance as chances
 from michelangelo.tasks.latent_list import operations as ops
@@ -87,6 +88,9 @@ class LatentList(Task[LatentListParams]):
         filler="prints, double reverses, blocks that cancel out",
         view="print, sum, min, max or len of a slice",
     )
+    paper = 1
+    look = ("blue", "circle")
+    diagnosed = ("partial", "wrong value")
 
     def build(self, params: LatentListParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
         """See ``Task.build``."""
@@ -208,6 +212,10 @@ class LatentList(Task[LatentListParams]):
             follow(state, (line,))
             steps.append((line.strip().removeprefix(">> "), str(state)))
         return steps
+
+    def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
+        """Whether the reply is the answer before a later update."""
+        return or_stale(self.solver, instance, row["extracted"], kinds)
 
 
 def _drawn(params: LatentListParams, seed: int) -> LatentListParams:

@@ -21,6 +21,7 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.scoring.thinking import split_thinking
 from michelangelo.tasks import fields
 from michelangelo.tasks.mrcr import chance as chances
 from michelangelo.tasks.mrcr.bank import OWN, Bank, find_bank
@@ -28,7 +29,7 @@ from michelangelo.tasks.mrcr.casting import Cast, draw_cast, draw_examples, exam
 from michelangelo.tasks.mrcr.conversation import Conversation, Layout
 from michelangelo.tasks.mrcr.diagnosis import diagnose
 from michelangelo.tasks.mrcr.proof import prove
-from michelangelo.tasks.mrcr.scorer import score_reply
+from michelangelo.tasks.mrcr.scorer import grader_scores, key_of, score_reply
 from michelangelo.tasks.mrcr.solver import ConversationSolver, parse_question
 from michelangelo.tasks.mrcr.wording import (
     BEGINNING,
@@ -81,6 +82,9 @@ class Mrcr(Task[MrcrParams]):
         filler="all other turns of the conversation",
         view="the n-th such piece, after a random string",
     )
+    paper = 2
+    look = ("vermillion", "square")
+    diagnosed = ("partial", "wrong value")
 
     def build(self, params: MrcrParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
         """See ``Task.build``."""
@@ -233,6 +237,21 @@ class Mrcr(Task[MrcrParams]):
         """Which piece the reply really is."""
         found = diagnose(instance, response)
         return found.sentence if found else None
+
+    def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
+        """Whether the reply is another piece of the kind asked for, or the right one without its string."""
+        found = diagnose(instance, split_thinking(str(row["response"])).answer)
+        if found and found.kind == "wrong ordinal":
+            return ["wrong occurrence", *kinds[1:]]
+        missing = found and found.kind == "right piece" and float(row["score"]) == 0
+        return ["format", *kinds[1:]] if missing else kinds
+
+    def regraded(self, row: Mapping[str, Any]) -> dict[str, float]:
+        """Another tool's MRCR row under every grader, see ``scorer``."""
+        name, answer, response = str(row["task"]), row["answer"], row["response"]
+        if "mrcr" not in name.lower():
+            return {}
+        return grader_scores(key_of(name, answer, row.get("params")), answer, response)[0]
 
 
 def draw_key(length: int, stream: Stream) -> str:

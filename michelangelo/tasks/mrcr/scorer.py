@@ -12,13 +12,19 @@ Each with ``autojunk`` on, Python's default and what everybody publishes, and of
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from michelangelo.lsq.score import Score
 from michelangelo.scoring.edit_ratio import edit_ratio
 
 DISAGREEMENT = 0.05
 """Variants that differ by more are flagged."""
+
+KEY_LENGTHS = {"mrcr_v2": 12}
+"""Characters of the key an answer begins with, by other tools' task; of others ``USUAL_KEY``."""
+
+USUAL_KEY = 10
 
 _LONGEST_FACTOR = 8
 _LONGEST_EXTRA = 4096
@@ -121,3 +127,24 @@ def _reason(key: str, target: str, reply: str, value: float) -> str:
         return "the piece asked for, word for word"
     where = "at the start" if reply.startswith(key) else "after other text"
     return f"the string is there {where}; what follows it matches the piece to {value:.1%}"
+
+
+def grader_scores(key: str, answer: str, response: str) -> tuple[dict[str, float], tuple[str, ...]]:
+    """Every grader's score of a reply by name, 0 to 1, as at the top of this file, and the scorer's flags.
+
+    Args:
+        key: the string asked for.
+        answer: key and piece.
+        response: the reply as it came.
+    """
+    judged = score_reply(key, answer, response)
+    return dict(judged.variants), judged.flags
+
+
+def key_of(task: str, answer: str, params: Mapping[str, Any] | None) -> str:
+    """The key of an answer: ``params["key"]`` where it is noted, else the answer's first characters."""
+    noted = (params or {}).get("key")
+    if isinstance(noted, str) and noted and answer.startswith(noted):
+        return noted
+    length = (params or {}).get("key_length")
+    return answer[: length if isinstance(length, int) else KEY_LENGTHS.get(task, USUAL_KEY)]

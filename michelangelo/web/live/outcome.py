@@ -27,7 +27,7 @@ _FORMAT = {
     "cost, $": st.column_config.NumberColumn(format="%.6g"),
 }
 
-KINDS: dict[str, tuple[str, str]] = {
+_ICONS: dict[str, tuple[str, str]] = {
     "correct": (":material/check_circle:", "green"),
     "partial": (":material/incomplete_circle:", "orange"),
     "wrong value": (":material/cancel:", "red"),
@@ -39,6 +39,8 @@ KINDS: dict[str, tuple[str, str]] = {
     "not scored": (":material/block:", "gray"),
 }
 """Icon and colour of each kind of outcome."""
+
+_OTHER = (":material/label:", "gray")
 
 
 def file_mark(path: Path) -> tuple[str, int, int]:
@@ -81,14 +83,17 @@ def _counts(frame: pd.DataFrame, kinds: list[list[str]]) -> None:
     """How many samples are of each kind; those that aren't scored by their status."""
     found = Counter(kind for each in kinds for kind in each)
     with st.container(horizontal=True):
-        for kind, (icon, colour) in KINDS.items():
-            if found[kind]:
-                label = f"{kind.capitalize()} {found[kind]:,}"
-                st.badge(label, icon=icon, color=colour)  # type: ignore[arg-type]
+        for kind in sorted(found, key=[*_ICONS, *found].index):
+            _badge(kind, f"{kind.capitalize()} {found[kind]:,}")
     lost = Counter(str(status) for status in frame["status"] if status not in MEASURED)
     if lost:
         told = ", ".join(f"{count:,} {status_words(status)}" for status, count in lost.most_common())
         st.text(f"Not scored: {told}. These are outside every mean.")
+
+
+def _badge(kind: str, label: str) -> None:
+    icon, colour = _ICONS.get(kind, _OTHER)
+    st.badge(label, icon=icon, color=colour)  # type: ignore[arg-type]
 
 
 def _take_row() -> None:
@@ -109,8 +114,7 @@ def sample_panel(row: dict[str, Any], number: int, kinds: list[str], stored: Map
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             for kind in kinds:
-                icon, colour = KINDS[kind]
-                st.badge(kind.capitalize(), icon=icon, color=colour)  # type: ignore[arg-type]
+                _badge(kind, kind.capitalize())
             st.text(samples.verdict(row), width="content")
             _open_in_instances(row)
         where = f"{row['task']}, {int(row['target_tokens']):,} tokens, seed {row['seed']}"

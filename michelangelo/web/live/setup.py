@@ -21,7 +21,6 @@ from michelangelo.web.shared.controls import option_controls
 
 LENGTHS = [format_length(t) for t in (1024, *STANDARD_LENGTHS)]
 DEFAULT_LENGTHS = ("2K", "8K", "32K")
-DEFAULT_TASK = "latent_list"
 LENGTH, BUDGET, CACHE = "e_length", "e_budget", "e_cache"
 
 
@@ -66,9 +65,10 @@ def drop_short(smallest: int) -> None:
 
 def _questions() -> dict[str, Any]:
     known: dict[str, Task[Any]] = tasks_by_title()
-    first = [t for t in known if known[t].name == DEFAULT_TASK] or list(known)[:1]
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        titles = st.multiselect("Tasks", list(known), default=first, key="e_task", bind="query-params", width=350)
+        titles = st.multiselect(
+            "Tasks", list(known), default=list(known)[:1], key="e_task", bind="query-params", width=350
+        )
         chosen = [known[t] for t in titles]
         with st.popover("Task options", icon=":material/tune:", key="e_options", disabled=not chosen):
             params: dict[str, dict[str, Value]] = {}
