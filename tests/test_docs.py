@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 import doctest
 import re
+import shlex
 from pathlib import Path
+from textwrap import indent
 
 import pytest
+
+from michelangelo.cli import main
+from michelangelo.lsq import Task
+from tests.toy_task import toy_task
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -75,3 +81,28 @@ def test_examples_run() -> None:
     )
     assert found.attempted > 20
     assert found.failed == 0
+
+
+TASK_GUIDE = DOCS / "add-a-task.md"
+
+
+def test_the_code_of_the_task_guide_is_that_of_the_toy() -> None:
+    toy = "".join((ROOT / "tests" / name).read_text() for name in ("toy_task.py", "test_task_is_one_file.py"))
+    blocks = re.findall(r"```python\n(.*?)```", TASK_GUIDE.read_text(), re.DOTALL)
+    assert len(blocks) > 4
+    assert not [b for b in blocks if b.rstrip() not in toy and indent(b, "    ").rstrip() not in toy]
+
+
+def test_the_task_guide_has_whatever_a_task_may_say() -> None:
+    told = set(re.findall(r"`(\w+)`", TASK_GUIDE.read_text().partition("| attribute or method |")[2]))
+    needed = {"name", "title", "summary", "Params", "solver", "parameters", "params", "generate"}
+    optional = {name for name in vars(Task) if not name.startswith("_")} - Task.__abstractmethods__ - needed
+    assert optional <= told
+
+
+def test_the_commands_of_the_task_guide_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    commands = re.findall(r"^michelangelo (.+)$", TASK_GUIDE.read_text(), re.MULTILINE)
+    assert len(commands) > 4
+    monkeypatch.chdir(tmp_path)
+    with toy_task():
+        assert [command for command in commands if main(shlex.split(command)) != 0] == []

@@ -60,22 +60,19 @@ def _hashed(name: str) -> Look:
 def family_look(family: str) -> Look:
     """A model family's colour and marker; the largest have a hue of their own, others get theirs from their name."""
     name = family.lower()
-    return _FAMILIES.get(name) or _declared(name) or _hashed(name)
+    declared = next((cls.looks[name] for cls in PROVIDERS.all().values() if name in cls.looks), None)
+    return _FAMILIES.get(name) or _look(declared, name)
 
 
-def _declared(family: str) -> Look | None:
-    """The look that a provider declares for a family of its own."""
-    found = next((cls.looks[family] for cls in PROVIDERS.all().values() if family in cls.looks), None)
-    return Look(HUES.get(found[0], found[0]), found[1]) if found else None
+def _look(declared: tuple[str, str] | None, name: str) -> Look:
+    """The hue and marker that a provider or task declares, else those that follow from a name."""
+    return Look(HUES.get(declared[0], declared[0]), declared[1]) if declared else _hashed(name)
 
 
 def task_look(task: str) -> Look:
     """A task's colour and marker, as the task says; others get theirs from their name."""
     known = tasks().get(task)
-    if known is None or known.look is None:
-        return _hashed(task)
-    hue, marker = known.look
-    return Look(HUES[hue], marker)
+    return _look(known.look if known else None, task)
 
 
 def level_look(rank: int) -> Look:
