@@ -18,10 +18,13 @@ from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq import Stream, get_task, get_tokenizer
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import BUNDLED
+from michelangelo.tasks.latent_list import MIXED_VIEWS
 from michelangelo.tasks.latent_list import operations as ops
 from michelangelo.tasks.latent_list.filler import cancelling_blocks, many_blocks
 from michelangelo.tasks.latent_list.program import draw_program
 from michelangelo.tasks.latent_list.solver import follow
+from michelangelo.tasks.latent_list.weave import Weaver
+from michelangelo.tasks.latent_list.woven import Shape
 from tests.counters import COUNTERS, PairCounter
 from tests.processes import printed_elsewhere
 
@@ -60,11 +63,13 @@ def test_python_itself_gives_the_answer(seed: int) -> None:
     complexity=st.one_of(st.none(), st.integers(1, 12)),
     relevance=st.sampled_from(["state", "uniform"]),
     demonstrations=st.integers(0, 3),
+    layout=st.sampled_from(["woven", "paper"]),
 )
 def test_any_instance_is_exact_and_proved(
-    seed: int, tokens: int, complexity: int | None, relevance: str, demonstrations: int
+    seed: int, tokens: int, complexity: int | None, relevance: str, demonstrations: int, layout: str
 ) -> None:
-    instance = latent_list(tokens, seed, complexity=complexity, relevance=relevance, demonstrations=demonstrations)
+    params = {"complexity": complexity, "relevance": relevance, "demonstrations": demonstrations, "layout": layout}
+    instance = latent_list(tokens, seed, **params)
     content = instance.messages[0]["content"]
     assert get_tokenizer("o200k_base").count(content) == instance.context_tokens == tokens
     assert instance.certificate.holds
@@ -119,7 +124,7 @@ def ops_size(strategy: str) -> int:
     return get_tokenizer().count(text)
 
 
-@pytest.mark.parametrize("case", GOLDEN, ids=lambda c: f"{c['tokens']}-{c['seed']}")
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda c: f"{c['tokens']}-{c['seed']}-{len(c['params'])}")
 def test_the_bytes_are_those_on_record(case: dict[str, Any]) -> None:
     instance = latent_list(case["tokens"], case["seed"], **case["params"])
     assert (instance.digest, instance.id, instance.answer) == (case["digest"], case["id"], case["answer"])
@@ -144,11 +149,76 @@ def test_resolved_parameters_give_the_same_bytes_and_id() -> None:
 
 
 def test_the_standard_set_mixes_every_pair_of_complexity_and_view_evenly() -> None:
-    task = get_task("latent_list")
-    for start in (0, 30, -15):
-        pairs = {(i.complexity, i.view) for i in (latent_list(700, s) for s in range(start, start + 15))}
-        assert pairs == {(c, v) for c in (1, 5, 20) for v in ops.VIEWS}
-    assert task.params().complexity is None
+    for layout, views in (("woven", MIXED_VIEWS), ("paper", ops.VIEWS)):
+        size = 3 * len(views)
+        for start in (0, 2 * size, -size):
+            found = [latent_list(700, s, layout=layout) for s in range(start, start + size)]
+            assert {(i.complexity, i.view) for i in found} == {(c, v) for c in (1, 5, 20) for v in views}
+    assert get_task("latent_list").params().complexity is None
+
+
+@settings(max_examples=40, deadline=None)
+@given(key=st.integers(), complexity=st.integers(1, 30), weights=st.sampled_from([(1, 1, 1), (0, 1, 0), (0, 1, 4)]))
+def test_each_woven_unit_left_out_alone_leaves_the_list_as_it_is(
+    key: int, complexity: int, weights: tuple[int, int, int]
+) -> None:
+    program = draw_program(complexity, "print", "state", Stream(key))
+    states = program.states()
+    limits = [2**32 * sum(weights[: k + 1]) // sum(weights) for k in range(3)]
+    weaver = Weaver(states[0], {value for state in states for value in state}, limits, Stream(key, "weave"))
+    for k, operation in enumerate(program.operations):
+        weaver.lines(6)
+        weaver.relevant(k, operation, states[k + 1])
+    weave = weaver.finished()
+    for unit in (None, *range(len(weave.strategies))):
+        live = list(states[0])
+        lines = [line for line, owner in zip(weave.lines, weave.owners, strict=True) if owner != unit]
+        assert follow(live, lines) == []
+        assert live == states[-1]
+    assert [owner for owner in weave.owners if owner < 0] == [-1 - k for k in range(complexity)]
+
+
+@settings(max_examples=25, deadline=None)
+@given(key=st.integers(), complexity=st.integers(0, 20))
+def test_a_weave_cancels_with_any_other_numbers_in_its_ranges(key: int, complexity: int) -> None:
+    state = draw_program(complexity, "print", "uniform", Stream(key)).states()[-1]
+    stream = Stream(key, "numbers")
+    weaver = Weaver(state, set(state), [2**30, 2**31, 2**32], Stream(key, "weave"))
+    weaver.lines(30)
+    shape = Shape(weaver.finished())
+    texts = [shape.text(set(state), stream) for _ in range(20)]
+    assert len(set(texts)) > 1 or not shape.ranges
+    for text in texts:
+        live = list(state)
+        assert follow(live, text.splitlines()) == []
+        assert live == state
+
+
+def test_units_split_over_several_places_share_a_name_and_stay_open_across_relevant_operations() -> None:
+    instance = latent_list(4096, 3, complexity=20)
+    segments = list(instance.segments)
+    places: dict[str, list[int]] = {}
+    for place, segment in enumerate(segments):
+        if ":" in segment.unit:
+            assert segment.kind == "filler"
+            places.setdefault(segment.unit, []).append(place)
+    assert places
+    assert all(len(found) > 1 for found in places.values())
+    relevant = [place for place, segment in enumerate(segments) if segment.kind == "relevant"]
+    across = [k for k in relevant if any(min(found) < k < max(found) for found in places.values())]
+    assert len(across) > len(relevant) / 2
+
+
+@pytest.mark.parametrize("complexity", [1, 5, 20])
+def test_the_answer_is_another_than_the_initial_lists(complexity: int) -> None:
+    solver = get_task("latent_list").solver
+    for seed in range(15):
+        instance = latent_list(1500, seed, complexity=complexity, view=ops.VIEWS[seed % 5])
+        reading = solver.read(instance.messages)
+        assert solver.solve(dataclasses.replace(reading, units=())) != instance.answer
+        assert instance.params["informative"] is True
+    plain = [latent_list(1500, seed, complexity=1, informative=False) for seed in range(15)]
+    assert any(i.answer == solver.solve(dataclasses.replace(solver.read(i.messages), units=())) for i in plain)
 
 
 def test_complexity_and_answer_stay_while_length_grows() -> None:
@@ -284,7 +354,7 @@ def test_proving_finds_what_was_tampered_with() -> None:
         _tampered(whole, "append", "remove", "filler"),
         _tampered(whole, "append", "remove", "relevant"),
         _tampered(whole, "[1, 2, 3", "[7, 2, 3", "setup"),
-        _tampered(whole, "a.", "b.", "demonstration"),
+        _tampered(whole, "a.remove(5", "b.remove(5", "demonstration"),
     ]
     for instance in faulty:
         assert task.prove(instance) != []

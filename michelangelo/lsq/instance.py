@@ -23,7 +23,8 @@ class Segment(NamedTuple):
         message: index of the message the span lies in.
         start: first character.
         end: one past the last character.
-        unit: the operation or filler strategy, ``""`` where the part has neither.
+        unit: the operation or filler strategy, ``""`` where the part has neither; segments of one unit that stands in
+            several places share a name with a number of its own, such as ``cancel:17``.
     """
 
     kind: str
@@ -126,7 +127,7 @@ class Certificate:
         chiselled: answer from the relevant updates alone.
         state_relevant: per relevant update, whether leaving it out changes the latent structure's final state.
         answer_relevant: per relevant update, whether leaving it out changes the answer to the view.
-        filler_inert: whether each filler unit leaves the structure as it found it, in the state it stands in.
+        filler_inert: whether each filler unit, left out alone, leaves everything after it as it is.
         promise: whether the instance keeps what its parameters promise (e.g. each update state-relevant).
         facts: what else the task proved, JSON values only.
     """

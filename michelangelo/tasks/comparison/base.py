@@ -245,4 +245,4 @@ def _segments(parts: list[tuple[str, str]], body: Body, case: Case, strategies: 
     units[is_placed] = placed_units[which]
     kinds = np.full(len(codes), KINDS.index("filler"))
     kinds[is_placed] = placed_kinds[which]
-    return one_message(parts, body, question_text(case.question), kinds, units, names)
+    return one_message(parts, map(len, body.texts), question_text(case.question), kinds, units, names)

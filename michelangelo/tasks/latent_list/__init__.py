@@ -7,15 +7,12 @@ Filler: prints, double reverses and blocks that cancel out. View: print, sum, mi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from michelangelo.errors import UserError
-from michelangelo.lsq.assembly import Assembly, Body, draw_depths
-from michelangelo.lsq.instance import KINDS, Certificate, Instance, Segments
+from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
@@ -28,20 +25,35 @@ from michelangelo.tasks import fields
 from michelangelo.tasks.latent_list import chance as chances
 from michelangelo.tasks.latent_list import operations as ops
 from michelangelo.tasks.latent_list import prompt
-from michelangelo.tasks.latent_list.filler import STRATEGIES, ListFiller, parse_weights, weights_of
+from michelangelo.tasks.latent_list.filler import STRATEGIES, parse_weights, weights_of
+from michelangelo.tasks.latent_list.paper import PaperLayout
 from michelangelo.tasks.latent_list.program import (
     RELEVANCE,
     Program,
     answer_or_impossible,
+    draw_informative,
     draw_program,
 )
 from michelangelo.tasks.latent_list.proof import prove
 from michelangelo.tasks.latent_list.scorer import score_reply
 from michelangelo.tasks.latent_list.solver import ListSolver, follow
-from michelangelo.tasks.spans import one_message
+from michelangelo.tasks.latent_list.woven import WovenLayout
 
 LEVELS = (1, 5, 20)
 """The complexities of the standard set, mixed evenly."""
+
+MIXED_VIEWS = ("print", "sum", "min", "max")
+"""The views of the standard set. A length is left out: whoever counts what is added less what is taken away knows it,
+without following the list, at any complexity; ``view=len`` still asks for it."""
+
+LAYOUTS = ("woven", "paper")
+"""How filler is laid out. ``paper`` is the form in which the paper describes its three strategies: one unit after
+another between the relevant operations. It is kept so that older results can be made again, byte by byte. It can be
+filtered: a reader that drops every stretch between prints and double reverses that adds as often as it takes away, and
+executes only the rest, answers most of it."""
+
+_PAPER_VERSION = "1"
+"""The version in which that form was first made; its bytes are still drawn from streams of that name."""
 
 PAPER_CHANCE = {1: 0.169, 20: 0.085}
 PAPER_CHANCE_OVERALL = 0.122
@@ -63,10 +75,21 @@ class LatentListParams:
         "uniform takes operations as they come.",
         choices=RELEVANCE,
     )
+    layout: str = parameter(
+        "woven",
+        "woven: filler units nested, interleaved and kept open across relevant operations; paper: one after another.",
+        choices=LAYOUTS,
+    )
     filler: str = parameter(
         "print:1,reverse:1,cancel:1",
         "Filler strategies and their weights, such as cancel, or print:2,cancel:1.",
         check=parse_weights,
+    )
+    informative: bool | None = parameter(
+        None,
+        "Whether operations and slice are drawn so that the answer is another than the initial list's.",
+        type=bool,
+        drawn="true with layout=woven, false with layout=paper",
     )
     depth: str = fields.depth("Where relevant operations stand")
     demonstrations: int = fields.demonstrations(3, 5, before="the session")
@@ -78,6 +101,7 @@ class LatentList(Task[LatentListParams]):
     """The task; see ``michelangelo.lsq.Task``."""
 
     title = "Latent List"
+    version = "2"
     summary = "Follow a Python list through a long session of operations, most of which cancel out."
     Params = LatentListParams
     solver = ListSolver()
@@ -97,9 +121,9 @@ class LatentList(Task[LatentListParams]):
         params = _drawn(params, seed)
         program = self._program(params, seed)
         parts = prompt.head_parts(self._examples(params, seed, tokens, tokenizer))
-        assembly = self._assembly(params, program, parts, seed, tokens, tokenizer)
-        body = assembly.fill(tokens, Stream("latent_list", self.version, seed, "layout", tokens))
-        tail = prompt.query_line(program)
+        layout = self._layout(params, program, parts, seed, tokens, tokenizer)
+        body = layout.assembly.fill(tokens, Stream(*self._key(params), seed, "layout", tokens))
+        segments, units = layout.segments(parts, body)
         messages = ({"role": "user", "content": body.whole},)
         full = self.solver.solve(self.solver.read(messages))
         return Instance(
@@ -114,19 +138,23 @@ class LatentList(Task[LatentListParams]):
             answer=program.answer,
             view=program.view,
             complexity=len(program.operations),
-            segments=_segments(parts, body, tail, program),
-            certificate=_certificate(params, program, body, full),
+            segments=segments,
+            certificate=_certificate(params, program, units, full),
         )
 
     def smallest(self, params: LatentListParams, *, seed: int, tokenizer: Tokenizer) -> int:
         """See ``Task.smallest``."""
         params = _drawn(params, seed)
         parts = prompt.head_parts(self._examples(params, seed, None, tokenizer))
-        return self._assembly(params, self._program(params, seed), parts, seed, 0, tokenizer).smallest
+        return self._layout(params, self._program(params, seed), parts, seed, 0, tokenizer).assembly.smallest
+
+    def _key(self, params: LatentListParams) -> tuple[str, str]:
+        return self.name, _PAPER_VERSION if params.layout == "paper" else self.version
 
     def _program(self, params: LatentListParams, seed: int) -> Program:
-        stream = Stream("latent_list", self.version, seed, "program")
-        return draw_program(params.complexity or 0, params.view or "", params.relevance, stream)
+        stream = Stream(*self._key(params), seed, "program")
+        draw = draw_informative if params.informative else draw_program
+        return draw(params.complexity or 0, params.view or "", params.relevance, stream)
 
     def _examples(self, params: LatentListParams, seed: int, tokens: int | None, tokenizer: Tokenizer) -> list[str]:
         """Worked examples of different views.
@@ -134,7 +162,7 @@ class LatentList(Task[LatentListParams]):
         Those of a length are its own, so that instances of one seed part early, but have the token counts of the
         seed's, so that the smallest feasible length doesn't depend on the length asked for.
         """
-        key: tuple[str | int, ...] = ("latent_list", self.version, "examples")
+        key: tuple[str | int, ...] = (*self._key(params), "examples")
         if not params.shared_prefix:
             key = (*key, seed)
         stream = Stream(*key)
@@ -148,7 +176,7 @@ class LatentList(Task[LatentListParams]):
             for k, (example, shape) in enumerate(zip(examples, shapes, strict=True), start=1)
         ]
 
-    def _assembly(
+    def _layout(
         self,
         params: LatentListParams,
         program: Program,
@@ -156,22 +184,11 @@ class LatentList(Task[LatentListParams]):
         seed: int,
         tokens: int,
         tokenizer: Tokenizer,
-    ) -> Assembly:
-        key = ("latent_list", self.version, seed)
-        states = [list(ops.INITIAL)]
-        for operation in program.operations:
-            states.append(list(states[-1]))
-            ops.execute(states[-1], operation)
-        filler = ListFiller(states, weights_of(params.filler), Stream(*key, "filler", tokens), Stream(*key, "coins"))
-        return Assembly(
-            head="".join(text for _, text in parts),
-            relevant=[prompt.operation_line(program, k) for k in range(len(program.operations))],
-            tail=prompt.query_line(program),
-            depths=draw_depths(len(program.operations), params.depth, Stream(*key, "depths")),
-            filler=filler,
-            tokenizer=tokenizer,
-            stream=Stream(*key, "assembly"),
-        )
+    ) -> PaperLayout | WovenLayout:
+        head = "".join(text for _, text in parts)
+        key = (*self._key(params), seed)
+        lay_out = PaperLayout if params.layout == "paper" else WovenLayout
+        return lay_out(program, head, weights_of(params.filler), params.depth, tokens, tokenizer, key)
 
     def score(self, question: Scorable, response: str) -> Score:
         """See ``Task.score``."""
@@ -200,6 +217,10 @@ class LatentList(Task[LatentListParams]):
             found.append(simulated_rate(pooled, "complexities 1, 5 and 20 together", PAPER_CHANCE_OVERALL))
         return found
 
+    def variant(self, params: Mapping[str, Any]) -> str:
+        """The layout, where it isn't the paper's."""
+        return "" if params.get("layout", "paper") == "paper" else str(params["layout"])
+
     def filler_label(self, params: Mapping[str, Any]) -> str:
         """The strategies in use, e.g. ``print+reverse+cancel``."""
         return "+".join(part.partition(":")[0] for part in parse_weights(str(params["filler"])).split(","))
@@ -219,30 +240,20 @@ class LatentList(Task[LatentListParams]):
 
 
 def _drawn(params: LatentListParams, seed: int) -> LatentListParams:
-    """Complexity and view drawn so that every run of 15 seeds from a multiple of 15 has each pair once."""
-    pairs = [(level, view) for level in LEVELS for view in ops.VIEWS]
+    """Complexity and view drawn so that every run of seeds as long as there are pairs has each pair once."""
+    views = MIXED_VIEWS if params.layout == "woven" else ops.VIEWS
+    pairs = [(level, view) for level in LEVELS for view in views]
     block, place = divmod(seed, len(pairs))
     level, view = Stream("latent_list", "mix", block).shuffled(pairs)[place]
-    return replace(params, complexity=params.complexity or level, view=params.view or view)
+    informative = params.layout == "woven" if params.informative is None else params.informative
+    return replace(params, complexity=params.complexity or level, view=params.view or view, informative=informative)
 
 
-def _segments(parts: list[tuple[str, str]], body: Body, tail: str, program: Program) -> Segments:
-    """Spans of head, body and tail; one for each relevant operation and each filler unit."""
-    names = ["", *STRATEGIES, *ops.KINDS]
-    relevant = [1 + len(STRATEGIES) + ops.KINDS.index(kind) for kind, _ in program.operations]
-    codes = np.fromiter(body.codes, dtype=np.int64, count=len(body.codes))
-    is_relevant = codes < 0
-    units = codes + 1
-    units[is_relevant] = [relevant[-1 - code] for code in codes[is_relevant]]
-    kinds = np.where(is_relevant, KINDS.index("relevant"), KINDS.index("filler"))
-    return one_message(parts, body, tail, kinds, units, names)
-
-
-def _certificate(params: LatentListParams, program: Program, body: Body, full: str) -> Certificate:
+def _certificate(params: LatentListParams, program: Program, units: Sequence[int], full: str) -> Certificate:
     """What execution shows.
 
-    ``full`` is the independent solver's answer to the finished text; the operations are left out one at a time; filler
-    was executed where it stands when it was drawn, or has the shape of a block that was.
+    ``full`` is the independent solver's answer to the finished text; the operations are left out one at a time; each
+    filler unit was left out alone when it was drawn, by executing the rest, or has the shape of one that was.
     """
     others = ops.leave_one_out(program.operations)
     final = list(program.final)
@@ -262,7 +273,7 @@ def _certificate(params: LatentListParams, program: Program, body: Body, full: s
         facts={
             "final_list": final,
             "operations": {kind: kinds.count(kind) for kind in ops.KINDS if kind in kinds},
-            "filler_units": {name: body.codes.count(code) for code, name in enumerate(STRATEGIES)},
+            "filler_units": dict(zip(STRATEGIES, units, strict=True)),
             "impossible_without": {str(k): other for k, other in enumerate(others) if isinstance(other, int)},
         },
     )

@@ -61,6 +61,14 @@ class Program:
         """What the view outputs."""
         return view_answer(self.view, self.bounds, self.final)
 
+    def states(self) -> list[list[int]]:
+        """The list before each operation, and after the last."""
+        states = [list(INITIAL)]
+        for operation in self.operations:
+            states.append(list(states[-1]))
+            execute(states[-1], operation)
+        return states
+
 
 def draw_program(complexity: int, view: str, relevance: str, stream: Stream) -> Program:
     """A program of ``complexity`` relevant operations and its view.
@@ -73,6 +81,21 @@ def draw_program(complexity: int, view: str, relevance: str, stream: Stream) -> 
     if relevance == "state":
         return _finished(_Builder(_state_keeps).draw(complexity, KINDS, 0, stream), view, stream)
     return _draw_answer_relevant(complexity, view, stream)
+
+
+def draw_informative(complexity: int, view: str, relevance: str, stream: Stream) -> Program:
+    """As ``draw_program``, but with another answer than the initial list gives.
+
+    Programs and slices are drawn until one is; each of those that are is as likely as before.
+
+    Raises:
+        UserError: as ``draw_program``, and where none is found.
+    """
+    for _ in range(_RESTARTS):
+        program = draw_program(complexity, view, relevance, stream)
+        if program.answer != answer_or_impossible(view, program.bounds, INITIAL):
+            return program
+    raise UserError(f"no program of complexity={complexity} with view={view} and another answer than before was found")
 
 
 def _finished(operations: list[Operation], view: str, stream: Stream) -> Program:

@@ -41,18 +41,29 @@ def prove(instance: Instance) -> list[str]:
 
 
 def _filler_problems(instance: Instance, text: str, setup: str) -> list[str]:
+    """Each filler unit left out by itself: from some line after its last one on, the list must be as it is with it.
+
+    Beside the list runs another for each unit that misses its lines and nothing else, relevant operations included,
+    until both are the same. Segments of a unit that is split over several places share a name with a number.
+    """
     state = starting_list(setup)
-    for segment in instance.segments:
-        if segment.kind not in ("relevant", "filler"):
-            continue
+    segments = [s for s in instance.segments if s.kind in ("relevant", "filler")]
+    last = {segment.unit: place for place, segment in enumerate(segments) if ":" in segment.unit}
+    without: dict[str, list[int]] = {}
+    for place, segment in enumerate(segments):
         lines = text[segment.start : segment.end].splitlines()
-        before = list(state)
+        own = segment.unit if segment.unit in last else f"at character {segment.start}"
+        if segment.kind == "filler" and own not in without:
+            without[own] = list(state)
         failed = follow(state, lines)
         if failed:
             return [f"line {failed[0].strip()!r} at character {segment.start} can't be executed"]
-        if segment.kind == "filler" and state != before:
-            return [f"the filler at character {segment.start} changes the list"]
-    return []
+        for unit, other in list(without.items()):
+            if unit != own and follow(other, lines):
+                return [f"without the filler unit {unit} line {lines[0]!r} can't be executed"]
+            if other == state and place >= last.get(unit, 0):
+                del without[unit]
+    return [f"the filler unit {unit} changes the list" for unit in without]
 
 
 def _relevance_problems(instance: Instance, relevant: list[str], setup: str, query: str) -> list[str]:
