@@ -75,8 +75,8 @@ def claims(certificate: Certificate) -> list[dict[str, str]]:
     told = (
         ("The whole prompt and its relevant items alone give the same answer", same,
          full if same else f"{full} and {chiselled}"),
-        ("No filler unit changes anything, each in the state it stands in", certificate.filler_inert,
-         "each filler unit executed where it stands"),
+        ("Leaving out any one filler unit changes nothing after it", certificate.filler_inert,
+         "the other lines executed without it, or those of a unit of the same shape"),
         ("The instance keeps what its options promise", certificate.promise, one_by_one),
         ("Relevant items that change the final state", certificate.state_relevant, one_by_one),
         ("Relevant items that change the answer", certificate.answer_relevant, one_by_one),
@@ -89,12 +89,19 @@ def _proved(value: bool | Sequence[bool]) -> str:
 
 
 def filler_units(instance: Instance) -> list[dict[str, Any]]:
-    """Units and characters of filler by strategy, the most frequent first."""
+    """Units and characters of filler by strategy, the most frequent first; a numbered unit counts once."""
     segments = instance.segments
     index = segments.where("filler")
-    names = [name or "unnamed" for name in segments.unit_names]
-    sizes = segments.ends[index] - segments.starts[index]
-    rows = _shares(segments.units[index], sizes, names, ("Filler", "Units", "Share of filler"))
+    names = [name.partition(":")[0] or "unnamed" for name in segments.unit_names]
+    known = list(dict.fromkeys(names))
+    strategy = np.array([known.index(name) for name in names], dtype=np.int64)
+    is_numbered = np.array([":" in name for name in segments.unit_names])
+    units, sizes = segments.units[index], segments.ends[index] - segments.starts[index]
+    whole = ~is_numbered[units]
+    numbered, members = np.unique(units[~whole], return_inverse=True)
+    codes = np.concatenate([strategy[units[whole]], strategy[numbered]])
+    sizes = np.concatenate([sizes[whole], np.bincount(members, weights=sizes[~whole], minlength=len(numbered))])
+    rows = _shares(codes, sizes, known, ("Filler", "Units", "Share of filler"))
     return sorted(rows, key=lambda row: -row["Units"])
 
 
