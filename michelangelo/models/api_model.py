@@ -19,15 +19,13 @@ from michelangelo.models.failures import failure, lost, missing_key, unsupported
 from michelangelo.models.keys import find_key
 from michelangelo.models.model import Completion, Model, Request
 from michelangelo.models.settings import web_address
+from michelangelo.scoring.sent import least_tokens
 
 S = TypeVar("S")
 C = TypeVar("C")
 
 THINKING_OUTPUT_TOKENS = 8192
 """Smallest output limit of a model that thinks before it answers."""
-
-LEAST_SHARE = 0.8
-"""Tokens that any tokenizer makes of a prompt, at least, per token of o200k_base."""
 
 
 class BadResponse(Exception):
@@ -175,7 +173,7 @@ class ApiModel(Model, Generic[S]):
         return unsupported_parameter(bad.body, sent) if sent and bad.status in (400, 422) else None
 
     def _failure(self, bad: BadResponse, messages: Messages) -> ProviderError:
-        least = LEAST_SHARE * prompt_tokens(messages) if bad.status == 429 else None
+        least = least_tokens(messages) if bad.status == 429 else None
         name = self.keys[0] if self.keys else ""
         return failure(bad.status, bad.body, bad.headers, who=self.who, key_name=name, sent_tokens=least)
 

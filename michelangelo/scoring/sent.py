@@ -20,6 +20,12 @@ whole prompt, whatever its tokenizer.
 """
 
 
+def least_tokens(messages: Messages) -> float:
+    """Fewest tokens that any tokenizer makes of a prompt."""
+    count = get_tokenizer(DEFAULT_TOKENIZER).count
+    return LEAST_SHARE * sum(count(m["content"]) for m in messages)
+
+
 class SentCounter:
     """Counts sent prompt tokens for one model.
 
@@ -47,10 +53,7 @@ class SentCounter:
 
     def least(self, messages: Messages, counted: int, tokenizer: str) -> float:
         """Fewest tokens that any tokenizer makes of what was sent; arguments as for ``sent``."""
-        if tokenizer == DEFAULT_TOKENIZER:
-            return LEAST_SHARE * counted
-        count = get_tokenizer(DEFAULT_TOKENIZER).count
-        return LEAST_SHARE * sum(count(m["content"]) for m in messages)
+        return LEAST_SHARE * counted if tokenizer == DEFAULT_TOKENIZER else least_tokens(messages)
 
     def learn(self, counted: int, reported: int | None) -> None:
         """Take note of a call's reported prompt tokens; only short calls count; the smallest ratio seen is kept."""
