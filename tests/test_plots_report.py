@@ -12,7 +12,7 @@ import pytest
 
 from michelangelo.analysis import chance_rates, with_depth_bin
 from michelangelo.errors import UserError
-from michelangelo.report import Settings, report_html, write_report
+from michelangelo.report import Recipe, report_html, write_report
 from michelangelo.report import page as report_page
 from michelangelo.results import combine, read_bytes
 from tests.pages import lines, row
@@ -78,7 +78,7 @@ def test_depth_is_drawn_where_it_is_known_a_dozen_grids_a_task() -> None:
 def test_depth_without_a_length_or_as_a_split_is_no_reason_to_fail(tokens: int, split: tuple[str, ...]) -> None:
     rows = [{**r, "depth": (k % 5) / 5, "target_tokens": tokens} for k, r in enumerate(results(models=1))]
     frame = with_depth_bin(read_bytes("mine.jsonl", lines(rows)).frame)
-    html = report_html(frame, chance={}, made=Settings(split=split))
+    html = report_html(frame, chance={}, made=Recipe(split=split))
     section = html[html.index('<h2 id="depths">') : html.index('<h2 id="correlations">')]
     assert section.count('"type":"heatmap"') == (2 if tokens else 0)
     assert ("No sample of a known length" in section) == (not tokens)
@@ -140,7 +140,7 @@ def test_chance_is_simulated_for_known_tasks_only(frame: pd.DataFrame) -> None:
 
 def test_splits_metric_and_threshold_are_honoured(frame: pd.DataFrame) -> None:
     apart = pd.concat([frame, frame.assign(complexity=20, instance_id=frame["instance_id"] + "x")], ignore_index=True)
-    made = Settings(split=("complexity",), metric="raw", threshold=0.5)
+    made = Recipe(split=("complexity",), metric="raw", threshold=0.5)
     html = report_html(
         apart[apart["task"] == "latent_list"], chance={}, made=made, further={"More <b>": frame[["task"]]}
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -60,6 +60,10 @@ class Area:
         """E.g. ``7 of 8 lengths, 2K-128K``."""
         span = f", {format_length(self.first)}-{format_length(self.last)}" if self.first and self.last else ""
         return f"{self.measured} of {self.planned} lengths{span}"
+
+    def without(self, reason: str) -> Area:
+        """The same coverage without a value, and why."""
+        return replace(self, value=None, low=None, high=None, reason=reason)
 
 
 def auc(curve: pd.DataFrame, up_to: int | None = None) -> Area:
@@ -182,25 +186,19 @@ def _common(source: Joint) -> dict[tuple[Any, ...], set[int]]:
 
 def _common_area(source: Joint, rows: Ints) -> Area:
     area = _area(source, rows)
-    if area.value is None:
-        return Area(None, area.first, area.last, area.measured, area.planned, "needs two lengths that all measured")
-    return area
+    return area.without("needs two lengths that all measured") if area.value is None else area
 
 
 def _stated(source: Joint, rows: Ints, limit: int) -> Area:
     inside = rows[source.length[rows] <= limit * NEAR]
     area = _area(source, inside)
     if area.last is None or area.last * NEAR < limit:
-        last = (
-            "nothing was measured"
-            if area.last is None
-            else f"the longest measured length is {format_length(area.last)}"
-        )
-        return Area(
-            None, area.first, area.last, area.measured, area.planned, f"not measured to {format_length(limit)}: {last}"
-        )
+        last = "nothing was measured"
+        if area.last is not None:
+            last = f"the longest measured length is {format_length(area.last)}"
+        return area.without(f"not measured to {format_length(limit)}: {last}")
     if area.value is not None and area.measured < area.planned:
-        return Area(None, area.first, area.last, area.measured, area.planned, "a length in between was not measured")
+        return area.without("a length in between was not measured")
     return area
 
 
@@ -217,7 +215,7 @@ def _zero_filled(source: Joint, rows: Ints, limit: int) -> Area:
         None if v is None else (v * tested + last * step / 2) / (tested + beyond)
         for v in (area.value, area.low, area.high)
     ]
-    return Area(ends[0], area.first, limit, area.measured, area.planned, None, ends[1], ends[2])
+    return replace(area, value=ends[0], last=limit, low=ends[1], high=ends[2])
 
 
 def _line(kind: Kind, area: Area, limit: int | None = None) -> dict[str, Any]:

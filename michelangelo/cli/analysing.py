@@ -89,14 +89,14 @@ def analyze(
         found["runs"] = analysis.compare_runs(frame, by, metric=metric, cluster=cluster)
     if out is not None:
         from michelangelo.cli.analysis_tables import further_sections
-        from michelangelo.report import Settings, write_report
+        from michelangelo.report import Recipe, write_report
 
         write_report(
             frame,
             out,
             reports=[one.report for one in loaded],
             messages=warned,
-            made=Settings(apart, metric, threshold, cluster),
+            made=Recipe(apart, metric, threshold, cluster),
             further=further_sections(found),
         )
     _print(frame, found, messages, as_json=as_json)

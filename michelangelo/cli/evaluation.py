@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from michelangelo.cli.options import AsJson, Settings, at_least, listed, read_settings, whole_number
+from michelangelo.cli.options import AsJson, TaskParams, at_least, listed, read_settings, whole_number
 from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, table
 from michelangelo.errors import UserError
 
@@ -30,7 +30,7 @@ def run(
     tokens: Annotated[str | None, typer.Option("--tokens", help="Lengths in tokens: 2k,8k,1m.")] = None,
     count: Annotated[int | None, _whole("--count", "Instances per task and length; 3 unless the plan says.")] = None,
     seed: Annotated[int | None, _whole("--seed", "Instance i of a length has seed N + i.")] = None,
-    settings: Settings = None,
+    settings: TaskParams = None,
     out: Annotated[Path | None, typer.Option("--out", help="The run's folder; its rows go to results.jsonl.")] = None,
     plan_file: Annotated[Path | None, typer.Option("--plan", help="A plan.toml; options given beside it win.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print calls, tokens, cost and time.")] = False,

@@ -12,7 +12,7 @@ from michelangelo.cli.options import (
     AsJson,
     Count,
     Seed,
-    Settings,
+    TaskParams,
     TokenizerName,
     TokenLengths,
     at_least,
@@ -79,7 +79,7 @@ def generate(
     out: Annotated[Path, typer.Option("--out", help="File to write: .jsonl, .jsonl.gz or .parquet.")],
     count: Count = 1,
     seed: Seed = 0,
-    settings: Settings = None,
+    settings: TaskParams = None,
     tokenizer: TokenizerName = DEFAULT_TOKENIZER,
 ) -> None:
     """Write instances of a task at exact lengths."""
@@ -128,7 +128,7 @@ def verify(
 
 def chance(
     task: TaskName,
-    settings: Settings = None,
+    settings: TaskParams = None,
     draws: Annotated[
         int, typer.Option("--draws", parser=whole_number, metavar="N", help="Simulated questions per row.")
     ] = 10_000,

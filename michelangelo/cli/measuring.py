@@ -12,7 +12,7 @@ from michelangelo.cli.options import (
     AsJson,
     Count,
     Seed,
-    Settings,
+    TaskParams,
     TokenizerName,
     TokenLengths,
     at_least,
@@ -52,7 +52,7 @@ def xray(
         int, typer.Option("--instances", parser=whole_number, metavar="N", help="Fresh instances per task.")
     ] = 20,
     seed: Seed = 0,
-    settings: Settings = None,
+    settings: TaskParams = None,
     tokenizer: TokenizerName = DEFAULT_TOKENIZER,
     as_json: AsJson = False,
 ) -> None:
@@ -141,7 +141,7 @@ def perplexity(
     out: Annotated[Path | None, typer.Option("--out", help="JSON lines to write, one per model and instance.")] = None,
     count: Count = 5,
     seed: Seed = 0,
-    settings: Settings = None,
+    settings: TaskParams = None,
     tokenizer: TokenizerName = DEFAULT_TOKENIZER,
     as_json: AsJson = False,
 ) -> None:

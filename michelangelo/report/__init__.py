@@ -18,13 +18,13 @@ from michelangelo.plots.heat_map import FEW, heat_map
 from michelangelo.plots.series import View
 from michelangelo.report import page as page
 from michelangelo.report.correlations import correlations
-from michelangelo.report.numbers import USUAL, Settings, in_order, interval, lengths_text, named, sections
+from michelangelo.report.numbers import USUAL, Recipe, in_order, interval, lengths_text, named, sections
 from michelangelo.version import __version__
 
 if TYPE_CHECKING:
     from michelangelo.results import Report
 
-__all__ = ["Settings", "report_html", "write_report"]
+__all__ = ["Recipe", "report_html", "write_report"]
 
 _CROWDED = 12  # curves in one panel beyond which families get panels of their own
 
@@ -57,7 +57,7 @@ def write_report(
     chance: Chance | None = None,
     reports: Sequence[Report] = (),
     messages: Sequence[str] = (),
-    made: Settings = USUAL,
+    made: Recipe = USUAL,
     further: Mapping[str, pd.DataFrame] | None = None,
 ) -> None:
     """Write a self-contained HTML report.
@@ -92,7 +92,7 @@ def report_html(
     chance: Chance | None = None,
     reports: Sequence[Report] = (),
     messages: Sequence[str] = (),
-    made: Settings = USUAL,
+    made: Recipe = USUAL,
     further: Mapping[str, pd.DataFrame] | None = None,
 ) -> str:
     """The report as HTML; arguments as in ``write_report``."""
@@ -181,7 +181,7 @@ def _figures(table: pd.DataFrame, chance: Chance) -> list[Any]:
     return figures
 
 
-def _depths(frame: pd.DataFrame, made: Settings) -> str:
+def _depths(frame: pd.DataFrame, made: Recipe) -> str:
     """A heat map per task; a sentence where no sample says its depth and length."""
     table = analysis.heat_map(frame, split=made.split, metric=made.metric)
     table = table[table["target_tokens"] > 0]
@@ -204,7 +204,7 @@ def _depths(frame: pd.DataFrame, made: Settings) -> str:
     return "\n".join(parts)
 
 
-def _lines(frame: pd.DataFrame, made: Settings) -> list[dict[str, Any]]:
+def _lines(frame: pd.DataFrame, made: Recipe) -> list[dict[str, Any]]:
     """Everything measured of a curve at once; the mean over lengths depends on which were run."""
     found = analysis.summary(
         frame, split=made.split, metric=made.metric, threshold=made.threshold, cluster=made.cluster
@@ -268,7 +268,7 @@ def _sources(frame: pd.DataFrame) -> str:
     return page.listing(page.rows_of(listed.rename(columns=lambda c: c.removeprefix("source_"))))
 
 
-def _versions(frame: pd.DataFrame, made: Settings) -> list[str]:
+def _versions(frame: pd.DataFrame, made: Recipe) -> list[str]:
     said = [f"This report: michelangelo {__version__}, Python {platform.python_version()}."]
     said.append(f"Metric: {made.metric}. Threshold of the effective length: {made.limit}.")
     if made.cluster:

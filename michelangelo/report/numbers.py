@@ -37,7 +37,7 @@ class Section(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Settings:
+class Recipe:
     """How a report's numbers are made: all as in ``analysis.curves``, ``effective_length`` and ``joint``."""
 
     split: tuple[str, ...] = ()
@@ -53,10 +53,10 @@ class Settings:
         )
 
 
-USUAL = Settings()
+USUAL = Recipe()
 
 
-def sections(frame: pd.DataFrame, whole: Joint, made: Settings) -> Iterator[Section]:
+def sections(frame: pd.DataFrame, whole: Joint, made: Recipe) -> Iterator[Section]:
     """All derived numbers of some result rows.
 
     Args:
@@ -183,7 +183,7 @@ def _length(name: str) -> Callable[[Mapping[str, Any]], str | None]:
     return lambda row: None if pd.isna(row[name]) else format_length(round(row[name]))
 
 
-def _neighbours(frame: pd.DataFrame, made: Settings) -> Iterator[dict[str, Any]]:
+def _neighbours(frame: pd.DataFrame, made: Recipe) -> Iterator[dict[str, Any]]:
     """Paired differences of models next to each other, task by task, over all lengths at once."""
     samples = frame[~frame["aggregate"].astype(bool) & frame["instance_id"].notna()]
     within = ("task", "variant", *made.split)

@@ -13,7 +13,7 @@ import streamlit as st
 from michelangelo.analysis import curve_choice, curve_tables
 from michelangelo.analysis.curve_choice import BOUNDS, Choice, View, bound_label
 from michelangelo.plots.layout import Theme
-from michelangelo.report import Settings, write_report
+from michelangelo.report import Recipe, write_report
 from michelangelo.web.curves.data import Shown
 from michelangelo.web.shared.links import link_popover
 from michelangelo.web.shared.show import save, save_csv
@@ -131,6 +131,6 @@ def report(shown: Shown) -> bytes:
             title="Degradation curves",
             chance=shown.chances(),
             reports=[one.report for one in shown.data.loaded],
-            made=Settings(shown.split, shown.metric, shown.threshold),
+            made=Recipe(shown.split, shown.metric, shown.threshold),
         )
         return path.read_bytes()
