@@ -20,6 +20,7 @@ from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import BUNDLED, Tokenizer
 from michelangelo.models import open_model
 from michelangelo.models.model import Request
+from michelangelo.tasks.idk.question import STORIES
 from tests.counters import COUNTERS
 from tests.processes import printed_elsewhere
 
@@ -64,9 +65,10 @@ def is_sound(instance: Instance, tokens: int, counter: Tokenizer | None = None) 
     position=st.sampled_from(["last", "random", "B"]),
     demonstrations=st.integers(0, 3),
     shared=st.booleans(),
+    story=st.sampled_from(STORIES),
 )
 def test_any_instance_is_exact_and_proved(
-    seed: int, tokens: int, filler: str, placement: str, position: str, demonstrations: int, shared: bool
+    seed: int, tokens: int, filler: str, placement: str, position: str, demonstrations: int, shared: bool, story: str
 ) -> None:
     instance = idk(
         tokens,
@@ -76,6 +78,7 @@ def test_any_instance_is_exact_and_proved(
         idk_position=position,
         demonstrations=demonstrations,
         shared_prefix=shared,
+        story=story,
     )
     assert is_sound(instance, tokens)
     assert len(instance.segments.of_kind("demonstration")) == demonstrations
@@ -123,7 +126,7 @@ def test_a_million_tokens_are_exact_and_proved(params: dict[str, Any]) -> None:
     assert is_sound(idk(2**20, 6, kind="present", **params), 2**20)
 
 
-@pytest.mark.parametrize("case", GOLDEN, ids=lambda c: f"{c['tokens']}-{c['seed']}")
+@pytest.mark.parametrize("case", GOLDEN, ids=lambda c: f"{c['tokens']}-{c['seed']}-{c['params'].get('story')}")
 def test_the_bytes_are_those_on_record(case: dict[str, Any]) -> None:
     instance = idk(case["tokens"], case["seed"], **case["params"])
     assert (instance.digest, instance.id, instance.answer) == (case["digest"], case["id"], case["answer"])

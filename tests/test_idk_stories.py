@@ -10,15 +10,19 @@ import pytest
 from michelangelo.lsq import Stream
 from michelangelo.tasks.idk.filler import Prose
 from michelangelo.tasks.idk.matching import core, folded, mentions, occurrences
-from michelangelo.tasks.idk.question import IDK, KINDS, LETTERS, Question, draw_question
+from michelangelo.tasks.idk.question import IDK, KINDS, LETTERS, STORIES, Question, draw_question
 from michelangelo.tasks.idk.solver import StorySolver
-from michelangelo.tasks.idk.stories import PEOPLE, VALUE, WHO, Scenario, scenarios
+from michelangelo.tasks.idk.stories import PEOPLE, SURNAMES, VALUE, WHO, Scenario, scenarios
 
 QUESTIONS = 10_000
+STATED = {"confusable": (3, 4), "plain": (5, 7)}
 
 
-def drawn(seed: int, kind: str | None = None, position: str = "last") -> Question:
-    return draw_question(kind or KINDS[seed % 2], position, (5, 7), Stream("test", seed))
+each_story = pytest.mark.parametrize("story", STORIES)
+
+
+def drawn(seed: int, kind: str | None = None, position: str = "last", story: str = "plain") -> Question:
+    return draw_question(story, kind or KINDS[seed % 2], position, STATED[story], Stream("test", seed))
 
 
 def test_there_are_enough_scenarios_facts_phrasings_and_values() -> None:
@@ -66,25 +70,32 @@ def test_names_are_no_values_and_no_names_of_others() -> None:
     values = " | ".join(v for s in scenarios() for f in s.facts for v in f.values).lower()
     assert not [name for name in names if mentions(name, values)]
     assert len({n.lower() for n in PEOPLE}) == len(PEOPLE)
+    sentences = " | ".join(p for s in scenarios() for f in s.facts for p in (*f.phrasings, f.question)).lower()
+    assert not [name for name in SURNAMES if mentions(name, f"{values} | {sentences} | {' | '.join(names).lower()}")]
+    assert len(set(SURNAMES)) == len(SURNAMES)
 
 
-def test_10_000_questions_have_one_right_option_and_no_trace_of_absent_facts() -> None:
+@each_story
+def test_10_000_questions_have_one_right_option_and_no_trace_of_absent_facts(story: str) -> None:
     solver = StorySolver()
     right: Counter[tuple[str, str]] = Counter()
     scenario_names = set()
     for seed in range(QUESTIONS):
-        question = drawn(seed)
+        question = drawn(seed, story=story)
         kind = KINDS[seed % 2]
-        story = "".join(s.text for s in question.sentences)
-        low = f"{story}{question.text}".lower()
+        told = "".join(s.text for s in question.sentences)
+        low = f"{told}{question.text}".lower()
         assert len({folded(text) for text in question.options.values()}) == len(LETTERS)
         assert list(question.options.values()).count(IDK) == 1
         assert question.options["D"] == IDK
         stated = [letter for letter, text in question.options.items() if text != IDK and mentions(text, low)]
-        assert stated == ([question.answer] if kind == "present" else [])
-        assert sum(len(list(occurrences(v, low))) for v in question.values) == (kind == "present")
+        of_who = "".join(s.text for s in question.sentences if question.who.lower() in s.text.lower()).lower()
+        own = [letter for letter in stated if mentions(question.options[letter], of_who)]
+        assert own == ([question.answer] if kind == "present" else [])
+        assert len(stated) == (3 if story == "confusable" else len(own))
+        assert sum(len(list(occurrences(v, low))) for v in question.values) == len(stated)
         assert (question.answer == "D") == (kind == "absent")
-        content = f"Your story:\n{story}{question.block}"
+        content = f"Your story:\n{told}{question.block}"
         assert solver.solve(solver.read([{"role": "user", "content": content}])) == question.answer
         right[kind, question.answer] += 1
         scenario_names.add(question.scenario)
@@ -100,18 +111,34 @@ def test_a_random_place_of_i_dont_know_is_uniform_and_so_is_the_right_letter() -
         assert abs(sum(q.answer == letter for q in questions[1::2]) - 500) < 100
 
 
-def test_prose_has_nothing_to_do_with_the_question() -> None:
+@each_story
+def test_prose_has_nothing_to_do_with_the_question(story: str) -> None:
     for seed in range(60):
-        question = drawn(seed)
+        question = drawn(seed, story=story)
         low = "".join(Prose(question).draw(800, Stream("prose", seed))).lower()
         assert not any(core(value) in low for value in question.values)
-        assert not mentions(question.who, low)
+        assert not any(mentions(who, low) for who in (question.who, *question.others))
         about = question.attribute.split()
         assert not any(all(word in line for word in about) for line in low.splitlines())
 
 
-def test_stories_of_absent_and_present_facts_are_equally_long() -> None:
-    lengths = {k: Counter(len(drawn(s, k).sentences) for s in range(900)) for k in KINDS}
-    for length in (6, 7, 8):
-        assert abs(lengths["absent"][length] - 300) < 80
-        assert abs(lengths["present"][length] - 300) < 80
+def test_others_have_nearly_the_same_name_and_wrong_options_are_theirs_alone() -> None:
+    for seed in range(300):
+        question = drawn(seed, story="confusable")
+        if question.who.split()[0] in PEOPLE:
+            first, second = question.who.split()
+            assert [other.split()[0] == first for other in question.others] == [True, False, False]
+            assert [other.split()[1] == second for other in question.others] == [False, True, False]
+        for letter, text in question.options.items():
+            holding = [s.text for s in question.sentences if mentions(text, s.text.lower())]
+            assert len(holding) == (text != IDK)
+            assert (letter == question.answer) == any(question.who.lower() in t.lower() for t in holding) or text == IDK
+
+
+@each_story
+def test_stories_of_absent_and_present_facts_are_equally_long(story: str) -> None:
+    lengths = {k: Counter(len(drawn(s, k, story=story).sentences) for s in range(900)) for k in KINDS}
+    expected = (6, 7, 8) if story == "plain" else (7, 8)
+    for length in expected:
+        assert abs(lengths["absent"][length] - 900 / len(expected)) < 80
+        assert abs(lengths["present"][length] - 900 / len(expected)) < 80

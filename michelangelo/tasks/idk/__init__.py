@@ -3,6 +3,10 @@
 After section 2.3 of "Michelangelo: Long Context Evaluations Beyond Haystacks via Latent Structure Queries"
 (arXiv 2409.12640). Latent structure: the facts of an invented story. Relevant update: the one sentence that states the
 fact asked for, or none. Filler: random letters, or sentences of other stories. View: a question with four options.
+
+In a ``plain`` story, as in the paper, looking for the options' words is enough: whoever finds none says so, without
+having understood whom a sentence is about. ``confusable``, the default, states every option, most or all of them of
+others of nearly the same name.
 """
 
 from __future__ import annotations
@@ -30,13 +34,23 @@ from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
 from michelangelo.tasks.idk.prompt import INSTRUCTION, STORY_TITLE, draw_examples, example_text, like
 from michelangelo.tasks.idk.proof import prove
-from michelangelo.tasks.idk.question import IDK, KINDS, LETTERS, POSITIONS, Question, Sentence, draw_question, touches
+from michelangelo.tasks.idk.question import (
+    IDK,
+    KINDS,
+    LETTERS,
+    POSITIONS,
+    STORIES,
+    Question,
+    Sentence,
+    draw_question,
+    touches,
+)
 from michelangelo.tasks.idk.scorer import score_reply
 from michelangelo.tasks.idk.solver import StorySolver
 
 PLACEMENTS = ("start", "any", "scattered")
 
-_STATED = (5, 7)
+_STATED = {"confusable": (3, 4), "plain": (5, 7)}
 _BLOCK = 20
 """In so many seeds in a row the share of absent facts is kept exactly, as far as it can be."""
 
@@ -55,6 +69,11 @@ class IdkParams:
         drawn="absent and present, by their share",
     )
     absent: float = parameter(0.7, "Share of questions about facts the story doesn't state.", low=0.0, high=1.0)
+    story: str = parameter(
+        "confusable",
+        "Whether others of nearly the same names have the wrong options (confusable), or nobody has (plain).",
+        choices=STORIES,
+    )
     filler: str = parameter(
         "letters", "Random letters, sentences of other stories (prose), or both in turn (mixed).", choices=FILLERS
     )
@@ -75,6 +94,7 @@ class Idk(Task[IdkParams]):
 
     title = "IDK"
     summary = "Tell what a story says from what it doesn't, and say so."
+    version = "2"
     Params = IdkParams
     solver = StorySolver()
     anatomy = Anatomy(
@@ -91,7 +111,7 @@ class Idk(Task[IdkParams]):
     def build(self, params: IdkParams, *, tokens: int, seed: int, tokenizer: Tokenizer) -> Instance:
         """See ``Task.build``."""
         params, question, parts, assembly = self._prepared(params, seed, tokens, tokenizer)
-        body = assembly.fill(tokens, Stream("idk", self.version, seed, "layout", tokens))
+        body = assembly.fill(tokens, _stream(params, seed, "layout", tokens))
         messages = ({"role": "user", "content": body.whole},)
         return Instance(
             task=self.name,
@@ -130,32 +150,37 @@ class Idk(Task[IdkParams]):
             placed = []
         elif params.placement == "scattered":
             placed = [s.text for s in question.sentences]
-        key = ("idk", self.version, seed)
-        filler = Stream(*key, "filler", tokens or 0)
         assembly = Assembly(
             head="".join(text for _, text, _ in parts),
             relevant=placed,
             tail=question.block,
-            depths=draw_depths(len(placed), params.depth, Stream(*key, "depths")),
-            filler=StoryFiller(params.filler, question, filler, Stream(*key, "coins")),
+            depths=draw_depths(len(placed), params.depth, _stream(params, seed, "depths")),
+            filler=StoryFiller(
+                params.filler,
+                question,
+                _stream(params, seed, "filler", tokens or 0),
+                _stream(params, seed, "coins"),
+            ),
             tokenizer=tokenizer,
-            stream=Stream(*key, "assembly"),
+            stream=_stream(params, seed, "assembly"),
         )
         return params, question, parts, assembly
 
     def _question(self, params: IdkParams, seed: int) -> Question:
         """The seed's question; where all instances share their examples, the first that has nothing to do with them."""
-        stream = Stream("idk", self.version, seed, "story")
+        stream = _stream(params, seed, "story")
         shown = "".join(self._shared_examples(params)).lower() if params.shared_prefix else ""
         for _ in range(_TRIES):
-            question = draw_question(str(params.kind), params.idk_position, _STATED, stream)
+            question = draw_question(params.story, str(params.kind), params.idk_position, _STATED[params.story], stream)
             if not touches(question, shown):
                 return question
         raise UserError(f"no story has nothing to do with {params.demonstrations} shared demonstrations; use fewer")
 
     def _shared_examples(self, params: IdkParams) -> list[str]:
-        stream = Stream("idk", self.version, "examples")
-        examples = draw_examples(params.demonstrations, params.filler, params.idk_position, lambda q: True, stream)
+        stream = _stream(params, "examples")
+        examples = draw_examples(
+            params.demonstrations, params.story, params.filler, params.idk_position, lambda q: True, stream
+        )
         return [example_text(example, None, stream) for example in examples]
 
     def _examples(
@@ -168,18 +193,17 @@ class Idk(Task[IdkParams]):
         """
         if params.shared_prefix:
             return self._shared_examples(params)
-        key = ("idk", self.version, "examples", seed)
-        stream = Stream(*key)
+        stream = _stream(params, "examples", seed)
 
         def suits(question: Question) -> bool:
             told = "".join(s.text for s in question.sentences) + question.block
             return question.scenario != asked.scenario and not touches(asked, told.lower())
 
-        examples = draw_examples(params.demonstrations, params.filler, params.idk_position, suits, stream)
+        examples = draw_examples(params.demonstrations, params.story, params.filler, params.idk_position, suits, stream)
         texts = [example_text(example, asked, stream) for example in examples]
         if tokens is None:
             return texts
-        stream = Stream(*key, tokens)
+        stream = _stream(params, "examples", seed, tokens)
         return [like(text, example, asked, tokenizer, stream) for text, example in zip(texts, examples, strict=True)]
 
     def score(self, question: Scorable, response: str) -> Score:
@@ -207,6 +231,10 @@ class Idk(Task[IdkParams]):
         share = params.absent if params.kind is None else float(params.kind == "absent")
         return chances.baselines(share, params.idk_position, draws, seed, kinds)
 
+    def variant(self, params: Mapping[str, Any]) -> str:
+        """Confusable stories, which curves must not mix with plain ones."""
+        return "confusable" if params.get("story") == "confusable" else ""
+
     def chisel(self, instance: Instance) -> list[tuple[str, str]]:
         """The sentence that states the fact asked for, with what it states."""
         right = instance.options[instance.answer]
@@ -217,6 +245,11 @@ class Idk(Task[IdkParams]):
         """Whether the option chosen is the one that says that the text doesn't tell."""
         chosen = instance.options.get(str(row["extracted"]), "")
         return [*kinds, "abstained"] if folded(chosen) == folded(IDK) else kinds
+
+
+def _stream(params: IdkParams, *key: str | int) -> Stream:
+    """Randomness for a purpose; plain stories keep that of version 1, so that older results can be made again."""
+    return Stream("idk", "1" if params.story == "plain" else Idk.version, *key)
 
 
 def _drawn(params: IdkParams, seed: int) -> IdkParams:
@@ -264,8 +297,10 @@ def _certificate(solver: StorySolver, whole: Reading, body: Body, question: Ques
     others = tuple(s.text for s in question.sentences if not s.asked)
     left_out = solver.solve(Reading("", others, whole.query))
     low = body.whole[: -len(question.block)].lower()
-    found = [value for value in question.values for _ in occurrences(value, low)]
     right = question.options[question.answer]
+    found = [value for value in question.values for _ in occurrences(value, low)]
+    stated = sorted(question.options[letter] for letter in question.options if letter != question.idk)
+    expected = stated if question.others else [right] if relevant else []
     distinct = {folded(text) for text in question.options.values()}
     return Certificate(
         full=full,
@@ -273,7 +308,7 @@ def _certificate(solver: StorySolver, whole: Reading, body: Body, question: Ques
         state_relevant=(True,) * len(relevant),
         answer_relevant=tuple(left_out != full for _ in relevant),
         filler_inert=solver.solve(Reading("", (*others, *relevant), whole.query)) == full == question.answer,
-        promise=found == ([right] if relevant else []) and len(distinct) == len(LETTERS),
+        promise=sorted(found) == expected and len(distinct) == len(LETTERS),
         facts={
             "scenario": question.scenario,
             "attribute": question.attribute,

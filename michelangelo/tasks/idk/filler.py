@@ -12,7 +12,7 @@ from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 from michelangelo.tasks.idk.matching import core
 from michelangelo.tasks.idk.question import Question
-from michelangelo.tasks.idk.stories import VALUE, WHO, scenarios
+from michelangelo.tasks.idk.stories import VALUE, WHO, full_names, scenarios
 
 FILLERS = ("letters", "prose", "mixed")
 UNITS = ("letters", "prose", "break")
@@ -94,9 +94,11 @@ class Prose:
             barred |= pool.holding(value)
         about = [pool.holding(word) for word in question.attribute.split()]
         barred |= np.logical_and.reduce(about)
-        people = {name for s in known for name in s.protagonists}
-        unfit = {name for name in people if name == question.who or any(v in name.lower() for v in values)}
-        named = [[name for name in s.protagonists if name not in unfit] for s in known]
+        own = {question.who, *question.others}
+        listed = [full_names(s.protagonists) if question.others else list(s.protagonists) for s in known]
+        people = {name for names in listed for name in names}
+        unfit = {name for name in people if name in own or any(v in name.lower() for v in values)}
+        named = [[name for name in names if name not in unfit] for names in listed]
         barred |= np.array([not names for names in named])[pool.scenario]
         free = np.flatnonzero(~barred).tolist()
         at_start = [[name[0].upper() + name[1:] for name in names] for names in named]

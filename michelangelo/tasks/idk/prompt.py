@@ -16,7 +16,7 @@ INSTRUCTION = (
 )
 STORY_TITLE = "Your story:\n"
 
-_STATED = (3, 4)
+_STATED = {"confusable": (1, 2), "plain": (3, 4)}
 _TRIES = 512
 
 
@@ -43,12 +43,13 @@ class Example:
 
 
 def draw_examples(
-    count: int, filler: str, position: str, suits: Callable[[Question], bool], stream: Stream
+    count: int, story: str, filler: str, position: str, suits: Callable[[Question], bool], stream: Stream
 ) -> list[Example]:
     """Worked examples of different scenarios, both kinds in turn.
 
     Args:
         count: how many.
+        story: kind of story.
         filler: kind of filler.
         position: ``last``, or anything else for a random place of ``I don't know`` in each.
         suits: what else a question must be like.
@@ -59,7 +60,7 @@ def draw_examples(
     examples: list[Example] = []
     while len(examples) < count:
         kind = KINDS[(first + len(examples)) % len(KINDS)]
-        question = draw_question(kind, place, _STATED, stream)
+        question = draw_question(story, kind, place, _STATED[story], stream)
         others = [e.question for e in examples]
         if suits(question) and all(q.scenario != question.scenario and q.who != question.who for q in others):
             examples.append(Example(len(examples) + 1, question, StoryFiller(filler, question, stream, stream)))

@@ -22,6 +22,15 @@ PEOPLE = (
 # fmt: on
 """Whom a story is about, where its scenario names nobody else."""
 
+# fmt: off
+SURNAMES = (
+    "Ahlgren", "Bexley", "Castellan", "Drummond", "Eklund", "Fenwick", "Galloway", "Hasselt", "Iversen", "Jablonski",
+    "Kirkwall", "Lindqvist", "Mortensen", "Novotny", "Okonjo", "Petrakis", "Quimby", "Rasmussen", "Santangelo",
+    "Thornbury", "Ulanov", "Valdez", "Whitlock", "Yamada", "Zielinski",
+)
+# fmt: on
+"""Second names, where stories have namesakes."""
+
 WHO, VALUE = "{who}", "{value}"
 
 
@@ -77,6 +86,14 @@ def _scenario(entry: dict[str, object]) -> Scenario:
     ]
     people: tuple[str, ...] = tuple(entry.get("protagonists", PEOPLE))  # type: ignore[arg-type]
     return Scenario(str(entry["name"]), str(entry["opening"]), people, tuple(facts))
+
+
+def full_names(people: tuple[str, ...]) -> list[str]:
+    """Each person under several second names; whoever isn't a single person, such as a club, as it is."""
+    if people != PEOPLE:
+        return list(people)
+    names = len(SURNAMES)
+    return [f"{first} {SURNAMES[(3 * i + 8 * k) % names]}" for i, first in enumerate(people) for k in range(3)]
 
 
 def worded(template: str, who: str, value: str = "") -> str:
