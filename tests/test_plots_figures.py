@@ -13,7 +13,7 @@ from hypothesis import given as every
 from hypothesis import strategies as st
 
 from michelangelo import analysis, plots
-from michelangelo.analysis.names import family_of
+from michelangelo.analysis.names import colour_group
 from michelangelo.errors import UserError
 from michelangelo.plots.layout import told_apart
 from michelangelo.plots.palette import CHANCE_DASHES, DASHES
@@ -63,7 +63,7 @@ def test_colours_do_not_depend_on_what_else_is_drawn(frame: pd.DataFrame) -> Non
     together = plots.curves(frame)
     assert lines(alone)[0].line.color == next(t for t in lines(together) if t.name == "claude-a").line.color
     assert plots.family_look("somebody") == plots.family_look("Somebody")
-    assert family_of("reader/recency?tokens=8192", "reader") == "reader/recency"
+    assert colour_group("reader/recency?tokens=8192", "reader") == "reader/recency"
     assert plots.family_look("reader/oracle").colour != plots.family_look("reader/lossy").colour
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from michelangelo.analysis import critical_rho, paired_scores, records, task_scores
 from michelangelo.analysis.correlation import MIN_MODELS, Method, Unit
-from michelangelo.analysis.names import SYMBOL, family_of, is_paper_task, task_order, task_title
+from michelangelo.analysis.names import SYMBOL, colour_group, is_paper_task, task_order, task_title
 from michelangelo.lsq.lengths import format_length
 
 Kind = Literal["own", "published", "both"]
@@ -59,7 +59,8 @@ def scores_of(curves: pd.DataFrame) -> Scores:
     table["bin"] = [bin_of(int(t)) for t in table["target_tokens"]]
     pairs = curves[["model", "family"]].drop_duplicates("model")
     families = {
-        str(m): family_of(str(m), None if pd.isna(f) else str(f)) for m, f in pairs.itertuples(index=False, name=None)
+        str(m): colour_group(str(m), None if pd.isna(f) else str(f))
+        for m, f in pairs.itertuples(index=False, name=None)
     }
     return Scores(table, families)
 

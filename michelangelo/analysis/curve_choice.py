@@ -9,7 +9,7 @@ from typing import Literal
 import pandas as pd
 
 from michelangelo.analysis import curves
-from michelangelo.analysis.names import family_of, tasks_by_title
+from michelangelo.analysis.names import colour_group, tasks_by_title
 from michelangelo.lsq import tasks
 from michelangelo.lsq.lengths import format_length
 from michelangelo.models.readers import GUESSING
@@ -97,7 +97,8 @@ def labels(curves_of: pd.DataFrame) -> pd.DataFrame:
         table["task"].where(variants <= 1, table["task"].astype(str) + " · " + named.astype(str)).astype(str)
     )
     table["group"] = [
-        family_of(str(m), None if pd.isna(f) else str(f)) for m, f in zip(table["model"], table["family"], strict=True)
+        colour_group(str(m), None if pd.isna(f) else str(f))
+        for m, f in zip(table["model"], table["family"], strict=True)
     ]
     names = list(table.columns[: table.columns.get_loc("target_tokens")])
     table["curve"] = table.groupby(names, dropna=False, sort=False).ngroup()

@@ -49,7 +49,7 @@ def task_order(labels: Sequence[str]) -> list[str]:
     return sorted(dict.fromkeys(labels), key=key)
 
 
-def family_of(model: str, family: str | None) -> str:
+def colour_group(model: str, family: str | None) -> str:
     """What a model's curve is coloured by: its family, of a built-in reader the reader itself, else the model."""
     if is_reader(model):
         return model.split("?")[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from michelangelo.analysis.names import family_of, task_title
+from michelangelo.analysis.names import colour_group, task_title
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.plots.layout import GRID, Theme, bands, dress, footer, length_axis, score_axis
@@ -67,7 +67,7 @@ def perplexity(table: pd.DataFrame, *, theme: Theme = "auto", note: str | None =
 
 
 def _series(part: pd.DataFrame, whole: pd.DataFrame) -> Iterator[tuple[str, Look, str, pd.DataFrame]]:
-    families = {m: family_of(str(m), f) for m, f in zip(whole["model"], whole["family"], strict=True)}
+    families = {m: colour_group(str(m), f) for m, f in zip(whole["model"], whole["family"], strict=True)}
     for model, rows in part.groupby("model", sort=True):
         mates = sorted(m for m in families if families[m] == families[model])
         yield (

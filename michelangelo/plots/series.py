@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from michelangelo.analysis import each_series, series_columns
-from michelangelo.analysis.names import family_of
+from michelangelo.analysis.names import colour_group
 from michelangelo.plots.palette import DASHES, Look, family_look, level_look, task_look
 
 View = Literal["task", "family", "model"]
@@ -75,7 +75,7 @@ def arranged(table: pd.DataFrame, view: View) -> list[Series]:
         task, model = str(told.get("task") or ""), str(told.get("model") or "all models")
         shown = f"{task} · {told.get('variant') or 'standard'}" if task in several else task
         level = ", ".join(f"{c} {told[c]}" for c in splits if told[c] is not None)
-        family = family_of(model, told.get("family"))
+        family = colour_group(model, told.get("family"))
         found.append(_Found(shown, task, family, model, level, bool(told.get("aggregate")), rows))
     levels = _in_order({f.level for f in found if f.level})
     found.sort(key=lambda f: (f.shown, f.family, f.model, levels.get(f.level, -1), f.published))
