@@ -143,7 +143,7 @@ def test_parallel_curves_inside_a_family_and_families_that_differ() -> None:
     assert table["verdict"].tolist() == ["no difference between slopes detected"] * 2 + ["slopes differ"]
     assert table["models"].tolist() == [2, 2, 4]
     assert table["df1"].tolist() == [1, 1, 1]
-    families = analysis.slopes(exact(curves, n=40), level="family").set_index("family")
+    families = analysis.slopes(exact(curves, n=40), of="family").set_index("family")
     assert families.loc["a", "slope"] == pytest.approx(-0.09, abs=1e-3)
     assert table["slopes"].iloc[2] == pytest.approx(families["slope"].tolist())
 

@@ -23,11 +23,11 @@ from michelangelo.errors import UserError
 
 
 @dataclass(frozen=True)
-class Estimate:
-    """A number with its 95 % interval.
+class Combination:
+    """A combination of means with its 95 % interval.
 
     Attributes:
-        value: the estimate, NaN where there is none.
+        value: the number, NaN where there is none.
         low: lower end, NaN where no interval can be given.
         high: upper end, NaN where no interval can be given.
         se: standard error, NaN where no interval can be given.
@@ -109,7 +109,7 @@ class Joint:
         s = self.deviation[at]
         return np.asarray(self.correlation(at) * np.outer(s, s))
 
-    def combined(self, rows: npt.ArrayLike, weights: npt.ArrayLike) -> Estimate:
+    def combined(self, rows: npt.ArrayLike, weights: npt.ArrayLike) -> Combination:
         """A linear combination of means, with the interval recovered from the means' own (Zou and Donner 2008).
 
         Args:
@@ -123,9 +123,9 @@ class Joint:
         up = c * np.where(c >= 0, above_it, below_it)
         spread = c * self.deviation[at]
         below, above, se = (float(np.sqrt(np.maximum(d @ relation @ d, 0.0))) for d in (down, up, spread))
-        return Estimate(value, value - below, value + above, se)
+        return Combination(value, value - below, value + above, se)
 
-    def averaged(self, rows: npt.ArrayLike, weights: npt.ArrayLike) -> Estimate:
+    def averaged(self, rows: npt.ArrayLike, weights: npt.ArrayLike) -> Combination:
         """An average of means, with an interval in Wilson's shape (``intervals.shaped``).
 
         Args:
@@ -136,10 +136,10 @@ class Joint:
         value, spread = float(c @ self.mean[at]), c * self.error[at]
         se = float(np.sqrt(np.maximum(spread @ self.correlation(at) @ spread, 0.0)))
         if np.isnan(self.ends[at]).any():
-            return Estimate(value, np.nan, np.nan, np.nan)
+            return Combination(value, np.nan, np.nan, np.nan)
         count = self.count[at]
         low, high = shaped(value, se, 1 / np.sum(c**2 / count), max(1.0, float(np.sum(count - 1))))
-        return Estimate(value, float(low), float(high), se)
+        return Combination(value, float(low), float(high), se)
 
 
 def joint(

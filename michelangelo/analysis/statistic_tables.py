@@ -110,7 +110,7 @@ def lengths_table(source: Joint, threshold: float | None, split: Sequence[str] =
 
 def slopes_table(source: Joint, level: str, split: Sequence[str] = ()) -> pd.DataFrame:
     """Slopes per doubling of the length, by model or by family."""
-    found = analysis.slopes(source, level="family" if level == "Family" else "model")
+    found = analysis.slopes(source, of="family" if level == "Family" else "model")
     out = named_by(source.table, found, split)
     if level == "Family":
         out = out.drop(columns="model")

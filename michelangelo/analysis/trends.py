@@ -18,7 +18,6 @@ from michelangelo.analysis.cells import Floats, Ints
 from michelangelo.analysis.joint_curves import Joint, enough, instances_of, joint, series_columns_of, series_of
 from michelangelo.errors import UserError
 
-Level = Literal["model", "family"]
 Row = dict[str, Any]
 
 DETECTED_BELOW = 0.05
@@ -132,7 +131,7 @@ def _points(source: Joint, curves: list[Ints], lengths: list[int]) -> Fit:
 def slopes(
     source: pd.DataFrame | Joint,
     *,
-    level: Level = "model",
+    of: Literal["model", "family"] = "model",
     lengths: Sequence[int] | None = None,
     split: Sequence[str] = (),
     metric: str = "score",
@@ -142,7 +141,7 @@ def slopes(
 
     Args:
         source: result rows, curves, or what ``joint`` gives.
-        level: ``model``: each curve over its own lengths. ``family``: the mean slope of a family's models over the
+        of: ``model``: each curve over its own lengths. ``family``: the mean slope of a family's models over the
             lengths all of them measured; it speaks of these models, not of others the family may have.
         lengths: lengths to use at most, tokens.
         split: as in ``curves``.
@@ -156,12 +155,12 @@ def slopes(
         there is no slope, else missing).
 
     Raises:
-        UserError: an unknown level, a missing column.
+        UserError: slopes of anything else, a missing column.
     """
-    if level not in ("model", "family"):
-        raise UserError(f"no level {level!r}; levels are model, family")
+    if of not in ("model", "family"):
+        raise UserError(f"no slopes of a {of!r}; there are those of a model and of a family")
     whole = joint(source, split=split, metric=metric, cluster=cluster)
-    told = _families(whole) if level == "family" else [(t, [rows]) for t, rows in series_of(whole)]
+    told = _families(whole) if of == "family" else [(t, [rows]) for t, rows in series_of(whole)]
     found = [{**t, **_mean_slope(fit_lines(whole, curves, lengths), len(curves))} for t, curves in told]
     return pd.DataFrame(found, columns=[*series_columns_of(whole), *_FIGURES])
 
