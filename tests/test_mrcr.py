@@ -118,7 +118,7 @@ def test_needles_are_of_many_formats() -> None:
 
 def test_the_asked_index_is_even_or_as_given() -> None:
     asked = [mrcr(4096, seed, needles=4).certificate.facts["asked"] for seed in range(80)]
-    assert all(10 <= asked.count(k) <= 32 for k in (1, 2, 3, 4))
+    assert [asked.count(k) for k in (1, 2, 3, 4)] == [20] * 4
     instance = mrcr(4096, 1, needles=4, index=3)
     assert instance.view == "3rd"
     assert instance.certificate.state_relevant == (True,) * 4
@@ -294,7 +294,14 @@ def test_style_as_third_key_tells_pieces_apart() -> None:
 def test_chance_knows_three_random_readers() -> None:
     task = get_task("mrcr")
     rates = task.chance(task.params(needles=4), draws=60, seed=1)
-    assert [r.published for r in rates] == [0.04, 0.09, None]
-    anything, near, needle = (r.mean for r in rates)
+    assert [r.published for r in rates] == [0.04, 0.09, *[None] * 4]
+    assert [r.tokens for r in rates] == [None, None, None, 4096, 16_384, 65_536]
+    anything, near, needle, *of_the_topic = (r.mean for r in rates)
     assert anything < 0.1 > near
     assert 0.1 < needle < 0.5
+    assert 0.3 > of_the_topic[0] > of_the_topic[1] > of_the_topic[2] > 0.05
+
+
+@pytest.mark.parametrize(("needles", "tokens"), [(2, 4096), (2, 20_001), (4, 8192), (8, 16_384)])
+def test_a_length_a_little_above_the_smallest_is_met_exactly(needles: int, tokens: int) -> None:
+    assert {mrcr(tokens, seed, needles=needles).context_tokens for seed in range(25)} == {tokens}

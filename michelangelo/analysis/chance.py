@@ -117,4 +117,5 @@ def _simulated(task: Task[Any], params: Mapping[str, Any], draws: int) -> tuple[
 
 @lru_cache(maxsize=64)
 def _kept(task: Task[Any], params: tuple[tuple[str, Any], ...], draws: int) -> tuple[Chance, ...]:
-    return tuple(task.chance(task.params(**dict(params)), draws=draws, seed=0))
+    rates = task.chance(task.params(**dict(params)), draws=draws, seed=0)
+    return tuple(rate for rate in rates if rate.tokens is None)

@@ -75,6 +75,7 @@ class Chance:
         draws: number of simulated questions.
         label: what was simulated, e.g. ``"complexity 5"``.
         published: the paper's figure, or ``None``.
+        tokens: the only context length it holds for, or ``None`` where it is the same at each.
     """
 
     mean: float
@@ -83,6 +84,7 @@ class Chance:
     draws: int
     label: str
     published: float | None = None
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

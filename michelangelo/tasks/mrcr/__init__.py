@@ -20,7 +20,7 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
-from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 from michelangelo.scoring.thinking import split_thinking
 from michelangelo.tasks import fields
 from michelangelo.tasks.mrcr import chance as chances
@@ -51,9 +51,19 @@ _MOST_LANDMARKS = 400
 class MrcrParams:
     """Parameters of MRCR; ``None`` means drawn evenly from the seed."""
 
-    needles: int = parameter(2, "Number of pieces that match the question.", low=2, high=32)
+    needles: int = parameter(
+        2,
+        "Number of pieces that match the question; the bank of ours has up to 8 of a kind, with style up to 2.",
+        low=2,
+        high=32,
+    )
     index: int | None = parameter(
-        None, "Which of them is asked for, from 1.", type=int, low=1, high=32, drawn="each as likely"
+        None,
+        "Which of them is asked for, from 1.",
+        type=int,
+        low=1,
+        high=32,
+        drawn="each equally often in a row of seeds",
     )
     same_topic: int = parameter(2, "Confounders of the same topic in another format.", low=0, high=50)
     same_format: int = parameter(2, "Confounders of the same format about another topic.", low=0, high=50)
@@ -72,6 +82,7 @@ class Mrcr(Task[MrcrParams]):
     """The task; see ``michelangelo.lsq.Task``."""
 
     title = "MRCR"
+    version = "2"
     summary = "Give back the n-th poem about penguins from a long conversation full of its like."
     Params = MrcrParams
     solver = ConversationSolver()
@@ -126,13 +137,18 @@ class Mrcr(Task[MrcrParams]):
         cast = draw_cast(
             bank,
             needles=params.needles,
-            index=params.index,
+            index=params.index or self._index(params.needles, seed),
             same_topic=params.same_topic,
             same_format=params.same_format,
             style=params.style,
             stream=stream,
         )
         return cast, draw_key(params.key_length, Stream("mrcr", self.version, seed, "key"))
+
+    def _index(self, needles: int, seed: int) -> int:
+        """Which needle is asked for: in ``needles`` seeds from a multiple of it, each once."""
+        block, place = divmod(seed, needles)
+        return 1 + Stream("mrcr", self.version, "index", needles, block).shuffled(range(needles))[place]
 
     def _pieces(self, params: MrcrParams, bank: Bank, cast: Cast) -> tuple[list[tuple[int, int]], list[int]]:
         """Pairs for worked examples, and the pieces that may fill: none of those, whichever of them are shown."""
@@ -195,11 +211,18 @@ class Mrcr(Task[MrcrParams]):
         return prove(instance)
 
     def chance(self, params: MrcrParams, *, draws: int, seed: int) -> list[Chance]:
-        """A random piece, one that shares format or topic, and a random needle."""
+        """A random piece, one that shares format or topic, a random needle; and by length one of the same topic."""
         params = _checked(params)
         bank = find_bank(params.bank)
         casts = [self._cast(params, bank, seed + k)[0] for k in range(draws)]
-        return chances.simulate(bank, casts, params.style, Stream("mrcr", "chance", seed))
+        rates = chances.simulate(bank, casts, params.style, Stream("mrcr", "chance", seed))
+        counter = get_tokenizer(DEFAULT_TOKENIZER)
+        for tokens in chances.LENGTHS:
+            seeds = range(seed, seed + min(draws, chances.CONVERSATIONS))
+            if all(self.smallest(params, seed=k, tokenizer=counter) <= tokens for k in seeds):
+                built = (self.build(params, tokens=tokens, seed=k, tokenizer=counter) for k in seeds)
+                rates.append(chances.same_topic(list(built), tokens))
+        return rates
 
     def filler_label(self, params: Mapping[str, Any]) -> str:
         """Turns of the same conversation."""

@@ -50,9 +50,18 @@ class Cast:
 
 
 def draw_cast(
-    bank: Bank, *, needles: int, index: int | None, same_topic: int, same_format: int, style: bool, stream: Stream
+    bank: Bank, *, needles: int, index: int, same_topic: int, same_format: int, style: bool, stream: Stream
 ) -> Cast:
     """Draw needles and confounders.
+
+    Args:
+        bank: the writing bank.
+        needles: how many.
+        index: which of them is asked for, from 1.
+        same_topic: confounders of the same topic.
+        same_format: confounders of the same format.
+        style: whether style is a third key.
+        stream: randomness.
 
     Raises:
         UserError: where the bank has no kind of piece often enough, or too few confounders; names the largest number.
@@ -67,17 +76,15 @@ def draw_cast(
     best: tuple[int, Cast] | None = None
     for _ in range(_TRIES):
         chosen = tuple(stream.shuffled(stream.choice(fit))[:needles])
-        drawn = stream.below(needles)  # also where it is given, so that all else stays the same
-        asked = drawn if index is None else index - 1
         for share in _SHARES:
             near = _near(bank, chosen[0], same_topic, same_format, style, sizes, share, stream)
             if near is None:
                 break
             size = sum(sizes[i] + _TURN for i in chosen + near)
             if best is None or size < best[0]:
-                best = size, Cast(chosen, near, asked)
+                best = size, Cast(chosen, near, index - 1)
             if size <= room:
-                return Cast(chosen, near, asked)
+                return Cast(chosen, near, index - 1)
     if best is None:
         raise UserError(
             f"bank {bank.name} has not enough other pieces for same_topic={same_topic} and same_format={same_format}"

@@ -118,7 +118,9 @@ class Conversation:
         return Turn(piece, description, needle, reply + self.tokenizer.count(request_text(description)))
 
     def lay_out(self, tokens: int, stream: Stream) -> Layout:
-        """The conversation at ``tokens`` tokens, short of it by at most ``TOLERANCE``.
+        """The conversation at ``tokens`` tokens.
+
+        Near ``smallest``, where few pieces can be exchanged, it may be short of that by at most ``TOLERANCE``.
 
         Raises:
             TooShortError: below ``smallest``.
@@ -130,14 +132,20 @@ class Conversation:
                 self.smallest,
             )
         filling, missing = self._fill(tokens - self.fixed, stream)
+        nearest: Layout | None = None
         for _ in range(_ATTEMPTS):
             last = _choose(self._pool, missing, stream)
             layout = self._layout([*filling, *last], stream)
-            if 0 <= tokens - layout.tokens <= TOLERANCE:
+            short = tokens - layout.tokens
+            if short == 0:
                 return layout
-            missing += min(0, tokens - layout.tokens)
-            if missing < self._conductor and filling:
+            if 0 < short <= TOLERANCE and (nearest is None or layout.tokens > nearest.tokens):
+                nearest = layout
+            missing += min(0, short)
+            if filling and (short > 0 or missing < self._conductor) and missing + filling[-1].tokens <= self._reach:
                 missing += filling.pop().tokens
+        if nearest is not None:
+            return nearest
         raise UserError(f"no choice of pieces from bank {self.bank.name} meets {tokens} tokens; try another length")
 
     def _fill(self, missing: int, stream: Stream) -> tuple[list[Turn], int]:
