@@ -12,7 +12,6 @@ import michelangelo.results.intake.tables as tables
 import michelangelo.results.loading.converting as converting
 from michelangelo.cli import main
 from michelangelo.results import load_results
-from michelangelo.results.intake import cells as cell_reading
 from tests.pages import lines, row
 
 
@@ -110,7 +109,7 @@ def test_unusable_input_is_one_line_and_leaves_nothing(
 
 
 def test_large_files_are_converted_part_by_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cell_reading, "PART_BYTES", 4000)
+    monkeypatch.setattr(tables, "PART_BYTES", 4000)
     monkeypatch.setattr(tables, "PART_ROWS", 7)
     monkeypatch.setattr(converting, "KEPT_ROWS", 10)
     data = [row(instance_id=f"i{i % 90}", score=(i % 5) / 4, scorer_version="1") for i in range(100)]

@@ -9,7 +9,7 @@ import shutil
 import stat
 import warnings
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +19,10 @@ import michelangelo.results.intake.archives as archives
 import michelangelo.results.intake.files as files
 from michelangelo.errors import DataError, MichelangeloError, UserError
 from michelangelo.results import load_results, read_bytes, read_file, read_files, read_uploads
+from michelangelo.results.formats import FORMATS, formats, result_format
+from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.records import Rows
+from michelangelo.results.intake.tables import Table
 from tests.pages import lines, row
 
 
@@ -221,18 +225,20 @@ def test_an_archived_run_still_owes_its_answers(tmp_path: Path) -> None:
     assert "4 of 5 planned samples" in " ".join(loaded.report.messages)
 
 
-def test_files_uploaded_together_may_speak_for_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_uploaded_together_may_speak_for_each_other() -> None:
     seen: dict[str, list[str]] = {}
-    import michelangelo.results.formats.native as native
+    native = formats()["native"]
+    register = result_format("a", "A", lambda look: look.name.endswith(".jsonl") and native.sniff(look))
 
-    original = native.chunks
+    @register
+    def reader(look: Look, rows: Rows) -> Iterator[Table] | None:
+        seen[look.name] = sorted(rows.beside)
+        return native.reader(look, rows)
 
-    def chunks(look, *, details=True, beside=None):  # type: ignore[no-untyped-def]
-        seen[look.name] = sorted(beside)
-        return original(look, details=details)
-
-    monkeypatch.setattr(native, "chunks", chunks)
-    found = read_uploads({"a.jsonl": lines([row()]), "b/../b.jsonl": lines([row()]), "c.txt": b"x"}, {})
+    try:
+        found = read_uploads({"a.jsonl": lines([row()]), "b/../b.jsonl": lines([row()]), "c.txt": b"x"}, {})
+    finally:
+        FORMATS.remove("a")
     assert [isinstance(one, MichelangeloError) for one in found] == [False, False, True]
     assert seen == {"a.jsonl": ["b.jsonl", "c.txt"], "b.jsonl": ["a.jsonl", "c.txt"]}
 

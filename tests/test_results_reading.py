@@ -5,6 +5,8 @@ from __future__ import annotations
 import codecs
 import gzip
 import json
+import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -21,6 +23,7 @@ from michelangelo.results import (
     FIELDS,
     MEASURED,
     STATUSES,
+    convert,
     load_results,
     paper_correlations,
     read_bytes,
@@ -29,7 +32,7 @@ from michelangelo.results import (
     sample_result_files,
     tidy,
 )
-from michelangelo.results.formats import formats
+from michelangelo.results.formats import FORMATS
 
 
 def row(**changes: object) -> dict[str, object]:
@@ -339,30 +342,25 @@ def test_the_papers_three_correlations() -> None:
     }
 
 
-def test_a_format_is_found_by_being_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    import michelangelo.results.formats as package
-
-    (tmp_path / "toyformat.py").write_text(
-        "import pandas as pd\n"
-        "from michelangelo.results.intake.tables import Table\n"
-        "TITLE = 'toy scores'\n"
-        "def sniff(look):\n    return look.head.startswith(b'TOY ')\n"
-        "def read(look):\n"
-        "    cells = [line.split() for line in look.path.read_text().splitlines()[1:]]\n"
-        "    rows = [dict(model=m, task='toy', target_tokens=t, score=s) for m, t, s in cells]\n"
-        "    return Table(pd.DataFrame(rows))\n"
-    )
-    monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path)])
-    formats.cache_clear()
+def test_a_format_is_one_file_as_the_docs_say(tmp_path: Path) -> None:
+    docs = (Path(__file__).parent.parent / "docs" / "add-a-format.md").read_text()
+    blocks = dict(re.findall(r"```(\w+)\n(.*?)```", docs, re.DOTALL))
+    (tmp_path / "toy_format.py").write_text(blocks["python"])
+    (tmp_path / "scores.txt").write_text(blocks["text"])
+    with pytest.raises(DataError, match="known format"):
+        read_file(tmp_path / "scores.txt")
     try:
-        (tmp_path / "scores.toy").write_text("TOY 1\ngpt 2048 0.5\nclaude 4096 1\n")
-        loaded = read_file(tmp_path / "scores.toy")
+        runpy.run_path(str(tmp_path / "toy_format.py"), run_name="toy_format")
+        loaded = read_file(tmp_path / "scores.txt")
         assert loaded.report.title == "toy scores"
-        assert loaded.frame["score"].tolist() == [0.5, 1.0]
-        assert load_results(tmp_path / "scores.toy", details=False)["status"].tolist() == ["ok", "ok"]
+        assert [problem.row for problem in loaded.report.problems] == [4]
+        assert loaded.frame[["model", "target_tokens", "score"]].to_numpy().tolist() == [
+            ["gpt", 2048, 0.5], ["claude", 4096, 1.0]
+        ]  # fmt: skip
+        assert load_results(tmp_path / "scores.txt", details=False)["status"].tolist() == ["ok", "ok"]
+        assert convert([tmp_path / "scores.txt"], tmp_path / "out.jsonl").rows == 2
     finally:
-        formats.cache_clear()
-        sys.modules.pop("michelangelo.results.toyformat", None)
+        FORMATS.remove("toy")
 
 
 def test_importing_the_room_loads_no_pandas() -> None:

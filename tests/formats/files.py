@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -50,11 +49,8 @@ def read(path: Path, root: Path | None = None, *, details: bool = True) -> Table
     name = path.relative_to(root).as_posix() if root else path.name
     look = look_at(path, name)
     found = [key for key, module in formats().items() if module.sniff(look)]
-    read_ = formats()[found[0]].read
-    known = inspect.signature(read_).parameters
     beside = {p.relative_to(root).as_posix(): p for p in root.rglob("*") if p.is_file() and p != path} if root else {}
-    offered: dict[str, Any] = {"details": details, "beside": beside}
-    return read_(look, **{k: v for k, v in offered.items() if k in known})
+    return formats()[found[0]].read(look, details=details, beside=beside)
 
 
 def imported(root: Path, name: str, content: object, beside: Mapping[str, Path] | None = None, **options: Any) -> Table:

@@ -50,7 +50,7 @@ def specimens() -> Mapping[str, tuple[str, Any]]:
 def test_each_file_is_taken_by_one_format_only(tmp_path: Path, name: str) -> None:
     expected, content = specimens()[name]
     look = look_at(put(tmp_path, name, content))
-    sure = [key for key, module in formats().items() if module.sniff(look) and not getattr(module, "WEAK", 0)]
+    sure = [key for key, module in formats().items() if module.sniff(look) and not module.late]
     assert sure == [expected]
 
 

@@ -15,7 +15,7 @@ import zstandard
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats import formats
-from michelangelo.results.intake import zip_members
+from michelangelo.results.intake import archives
 from michelangelo.results.intake.look import look_at
 from tests.formats.files import NAN, frame_of, means, put, read
 
@@ -204,11 +204,11 @@ def test_damaged_members_are_left_out_and_bombs_refused(tmp_path: Path, monkeypa
     bomb = packed_zip([("header.json", json.dumps(header()).encode(), 93), ("samples/b_epoch_1.json", big, 93)])
     path = put(tmp_path, "bomb.eval", bomb)
     assert len(frame_of(read(path))) == 1
-    monkeypatch.setattr(zip_members, "RATIO_FROM", 100_000)
+    monkeypatch.setattr(archives.files, "RATIO_FROM", 100_000)
     with pytest.raises(DataError, match="unpacks to more"):
         read(path)
     monkeypatch.undo()
-    monkeypatch.setattr(zip_members, "MAX_MEMBER_BYTES", 1000)
+    monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 1000)
     with pytest.raises(DataError, match="unpacks to more"):
         read(path)
 
@@ -218,9 +218,9 @@ def test_zip_members_say_what_is_wrong(tmp_path: Path) -> None:
     for at in (6, encrypted.index(b"PK\x01\x02") + 8):
         encrypted[at] |= 1
     path = put(tmp_path, "locked.eval", bytes(encrypted))
-    with zip_members.members_of(path, "locked.eval") as members, pytest.raises(DataError, match="encrypted"):
+    with archives.members_of(path, "locked.eval") as members, pytest.raises(DataError, match="encrypted"):
         members.read("header.json")
-    with pytest.raises(DataError, match="damaged"), zip_members.members_of(put(tmp_path, "x.eval", b"PK\x03\x04"), "x"):
+    with pytest.raises(DataError, match="damaged"), archives.members_of(put(tmp_path, "x.eval", b"PK\x03\x04"), "x"):
         pass
 
 

@@ -132,6 +132,6 @@ def test_harness_samples_alone_leave_out_what_nothing_says(tmp_path: Path) -> No
 def test_lines_that_are_none_are_listed_and_a_cut_last_line_is_said(tmp_path: Path) -> None:
     content = lines(logged(0, acc=1.0), logged(1, acc=1.0)) + "[1]\nnot json\n" + '{"doc_id": 3, "d'
     table = read(put(tmp_path, "samples_x_1.jsonl", content))
-    assert [p.row for p in table.problems] == [3, 4]
+    assert [p.row for p in table.problems] == [3, 4, 5]
     assert any("line 5 is cut off" in m for m in table.messages)
     assert list(table.rows or []) == [1, 2]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from michelangelo.results.formats.deepmind_mrcr import numbers_in
+from michelangelo.results.formats.mrcr import numbers_in
 from michelangelo.results.intake.naming import NO_MODEL, upper_bound
 from michelangelo.results.table.tidying import tidy
 from michelangelo.runs.rescore import rescore_row

@@ -11,15 +11,15 @@ from michelangelo.errors import DataError, UserError
 from michelangelo.results.audit.checks import Fault, examine
 from michelangelo.results.audit.files import KINDS, dataset_rows, write_rows
 from michelangelo.results.audit.rows import READERS, Bin, Source, bin_of
-from michelangelo.results.formats import deepmind_mrcr, openai_mrcr
+from michelangelo.results.formats.mrcr import DEEPMIND, DEEPMIND_COLUMNS, OPENAI, OPENAI_COLUMNS, is_deepmind, is_openai
 from michelangelo.results.intake.look import Look, look_at
 
 if TYPE_CHECKING:
     import pandas as pd
 
 TITLES = {
-    "openai_mrcr": openai_mrcr.TITLE,
-    "deepmind_mrcr": deepmind_mrcr.TITLE,
+    "openai_mrcr": OPENAI,
+    "deepmind_mrcr": DEEPMIND,
     "instances": "Michelangelo MRCR instances",
 }
 """The datasets that can be audited, by name."""
@@ -132,15 +132,15 @@ def audit_file(
 def _dataset_of(look: Look) -> str:
     if look.kind not in KINDS:
         raise DataError(f"{look.path.name} is no table, JSON lines or Parquet file; an MRCR dataset is one of these")
-    if openai_mrcr.sniff(look):
+    if is_openai(look):
         return "openai_mrcr"
-    if deepmind_mrcr.sniff(look):
+    if is_deepmind(look):
         return "deepmind_mrcr"
     if {"messages", "answer", "certificate", "segments"} <= (set(look.keys) | set(look.names)):
         return "instances"
     raise DataError(
         f"{look.path.name} is no MRCR dataset; it must have the columns of openai/mrcr "
-        f"({', '.join(sorted(openai_mrcr.NEEDED))}), of MRCR v2 ({', '.join(sorted(deepmind_mrcr.NEEDED))}), "
+        f"({', '.join(sorted(OPENAI_COLUMNS))}), of MRCR v2 ({', '.join(sorted(DEEPMIND_COLUMNS))}), "
         "or hold MRCR instances of this package"
     )
 

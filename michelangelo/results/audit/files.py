@@ -13,7 +13,7 @@ from typing import IO, Any
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, read_rows, replacing
-from michelangelo.results.intake.files import CutOff, encoding_of, header_of, open_bytes, raw_head
+from michelangelo.results.intake.files import CutOff, encoding_of, open_bytes, raw_head
 from michelangelo.results.intake.look import Look, look_at
 
 _LINES = (".jsonl", ".jsonl.gz")
@@ -88,13 +88,11 @@ def _lines(stream: IO[bytes], look: Look) -> Iterator[tuple[Mapping[str, Any], b
 
 def _table_rows(stream: IO[bytes], look: Look) -> Iterator[tuple[Mapping[str, Any], bytes]]:
     csv.field_size_limit(sys.maxsize)
-    names = {c.strip().lower() for c in look.columns}
-    separator = header_of(look.head, names.issubset) or ","
     whole = _whole_rows(stream)
-    header = _parsed(next(whole, b"").removeprefix(b"\xef\xbb\xbf"), separator)
+    header = _parsed(next(whole, b"").removeprefix(b"\xef\xbb\xbf"), look.separator)
     columns = [c.strip().lower() for c in header]
     for number, raw in enumerate(whole, 1):
-        cells = _parsed(raw, separator)
+        cells = _parsed(raw, look.separator)
         if len(cells) != len(columns):
             raise DataError(f"{look.path.name}, row {number}: {len(cells)} cells, the header has {len(columns)}")
         yield {name: cell if cell != "" else None for name, cell in zip(columns, cells, strict=True)}, raw

@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import BUNDLED, DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.results.audit.checks import Conversation, Fault, Turn
-from michelangelo.results.formats.deepmind_mrcr import numbers_in
-from michelangelo.results.formats.openai_mrcr import messages_of
-from michelangelo.results.intake.foreign import length_of, whole
+from michelangelo.results.formats.mrcr import messages_of, numbers_in
 from michelangelo.results.intake.naming import parts_of
+from michelangelo.results.table.values import length_of, whole
 
 Record = Mapping[str, Any]
 

@@ -1,25 +1,20 @@
-"""Which files can be read. A module of this folder with ``sniff`` and ``read`` is a format; nothing else needs an edit.
-
-``TITLE`` names the format for people. ``WEAK = True`` marks a format whose rule also fits files of others: it is asked
-after all the rest (``WEAK = 2``: after those too).
-"""
+"""Which files can be read. A module of this folder registers its formats; see ``docs/add-a-format.md``."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import pkgutil
 import zipfile
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any
 
 from michelangelo.errors import DataError, MichelangeloError
+from michelangelo.lsq.registry import Registry
 from michelangelo.results.intake.files import CutOff, head_of
 from michelangelo.results.intake.given import Given
 from michelangelo.results.intake.look import Look, look_at
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.records import Rows
+from michelangelo.results.intake.tables import Table, in_one
 from michelangelo.results.table.schema import Details
 
 _UNREADABLE = (
@@ -29,85 +24,95 @@ _UNREADABLE = (
 """What a reader may stumble over in a damaged or hostile file."""
 
 
-class Format(Protocol):
-    """One foreign or native format: a module with these two functions.
+Reader = Callable[[Look, Rows], Iterator[Table] | None]
+"""Reads a file: puts its rows into ``Rows``, or yields one bounded table after the other where files may be large.
 
-    ``read`` may also take, by name, ``details: Details`` (see ``native.chunks``; a reader may hand back more of them
-    than are wanted), ``beside: Mapping[str, Path]`` (the other files of the same folder or archive by name, for formats
-    that spread one result over several files) and ``given: Given`` (what the user said of the file).
+What only the path says (model, task, length) is taken from ``look.name``; what is nowhere is left out of the cells: the
+caller asks for it. A reader may hand back more details than are wanted.
+"""
 
-    A format of large files may have ``chunks`` too, with the same arguments as ``read``: it yields one ``Table`` after
-    the other, so that the file need not fit into memory.
+
+@dataclass(frozen=True)
+class Format:
+    """One kind of result file.
+
+    Attributes:
+        name: the key of ``formats()``.
+        title: its name for people.
+        sniff: whether a file is of this kind, by its content; the name only breaks ties.
+        reader: reads it.
+        scale: how its scores become 0 to 1, in one sentence.
+        late: 0 for a rule that fits no other's files; formats with 1 are asked after those, with 2 last.
     """
 
-    def sniff(self, look: Look) -> bool:
-        """Whether the file is of this format, by its content; the name only breaks ties."""
-        ...
+    name: str
+    title: str
+    sniff: Callable[[Look], bool]
+    reader: Reader
+    scale: str = ""
+    late: int = 0
 
-    def read(self, look: Look) -> Table:
-        """The file's rows, not checked yet.
+    def tables(
+        self,
+        look: Look,
+        *,
+        details: Details = True,
+        beside: Mapping[str, Path] | None = None,
+        given: Given | None = None,
+    ) -> Iterator[Table]:
+        """A file's rows in one or more parts, not checked yet.
 
-        What only the path says (model, task, length) is taken from ``look.name``; what is nowhere is left out of the
-        cells: the caller asks for it.
+        Args:
+            look: the file.
+            details: which of the bulky fields are wanted.
+            beside: the other files of the same folder or archive by name, for formats that spread one result over
+                several.
+            given: what the user said of the file.
 
         Raises:
             DataError: where it is damaged beyond reading.
         """
-        ...
+        rows = Rows(details, beside or {}, given or Given(), self.scale)
+        try:
+            found = self.reader(look, rows)
+            yield from (rows.table(),) if found is None else found
+        except MichelangeloError:
+            raise
+        except _UNREADABLE as error:
+            why = f"{type(error).__name__}: {error}".splitlines()[0][:120]
+            raise DataError(f"{look.name} can't be read as {self.title} ({why})") from error
+
+    def read(self, look: Look, **options: Any) -> Table:
+        """``tables`` as one."""
+        return in_one(list(self.tables(look, **options)))
 
 
 class UnknownFormatError(DataError):
     """A file of no known format, or one that holds no results."""
 
 
-@lru_cache
-def formats() -> dict[str, Format]:
-    """Every format by its module's name, in the order they are asked: weak rules last, else by name."""
-    package = importlib.import_module("michelangelo.results.formats")
-    found = {}
-    for info in pkgutil.iter_modules(package.__path__):
-        module = importlib.import_module(f"michelangelo.results.formats.{info.name}")
-        if hasattr(module, "sniff") and hasattr(module, "read"):
-            found[info.name] = module
-    ordered = sorted(found, key=lambda name: (weakness(found[name]), name))
-    return {name: cast(Format, found[name]) for name in ordered}
+FORMATS: Registry[Format] = Registry("format", package="michelangelo.results.formats", group="michelangelo.formats")
 
 
-def weakness(module: object) -> int:
-    """How late a format is asked: 0 for one whose rule fits no other's files."""
-    return int(getattr(module, "WEAK", 0))
-
-
-def title_of(name: str) -> str:
-    """A format's name for people."""
-    return str(getattr(formats()[name], "TITLE", name))
-
-
-def read_as(
-    name: str,
-    look: Look,
-    *,
-    details: Details = True,
-    beside: Mapping[str, Path] | None = None,
-    given: Given | None = None,
-) -> Iterator[Table]:
-    """A file's rows, read by the format of that name, in one or more parts.
+def result_format(
+    name: str, title: str, sniff: Callable[[Look], bool], *, scale: str = "", late: int = 0
+) -> Callable[[Reader], Reader]:
+    """Register a reader as a format, see ``Format``.
 
     Raises:
-        DataError: where the file is damaged beyond reading.
+        ValueError: where another format has the name already.
     """
-    module = formats()[name]
-    read = getattr(module, "chunks", module.read)
-    offered: dict[str, Any] = {"details": details, "beside": beside or {}, "given": given or Given()}
-    known = inspect.signature(read).parameters
-    try:
-        found = read(look, **{k: v for k, v in offered.items() if k in known})
-        yield from (found,) if isinstance(found, Table) else found
-    except MichelangeloError:
-        raise
-    except _UNREADABLE as error:
-        why = f"{type(error).__name__}: {error}".splitlines()[0][:120]
-        raise DataError(f"{look.name} can't be read as {title_of(name)} ({why})") from error
+
+    def register(reader: Reader) -> Reader:
+        FORMATS.add(name, Format(name, title, sniff, reader, scale, late), reader)
+        return reader
+
+    return register
+
+
+def formats() -> dict[str, Format]:
+    """Every format by name, in the order they are asked: late ones last, else by name."""
+    return {f.name: f for f in sorted(FORMATS.all().values(), key=lambda f: (f.late, f.name))}
 
 
 def recognise(path: Path, name: str | None = None, *, shown: str | None = None) -> tuple[str, Look]:
@@ -134,16 +139,17 @@ def recognise(path: Path, name: str | None = None, *, shown: str | None = None) 
         raise UnknownFormatError(f"{shown} holds instances, not results; run a model on them first")
     if look.kind == "table" and look.head.decode("utf-8", "replace").strip().count("\n") == 0:
         raise UnknownFormatError(f"{shown} has no rows, or is not a result file of a known format")
-    known = ", ".join(title_of(key) for key in formats())
-    raise UnknownFormatError(f"{shown} is not a result file of a known format ({known})")
+    known = ", ".join(f.title for f in formats().values())
+    unusable = "".join(f"; {problem}" for problem in FORMATS.problems())
+    raise UnknownFormatError(f"{shown} is not a result file of a known format ({known}){unusable}")
 
 
 def format_of(look: Look) -> str | None:
     """The name of the format that takes a file for its own, ``None`` where none does."""
-    for key, module in formats().items():
+    for found in formats().values():
         try:
-            if module.sniff(look):
-                return key
+            if found.sniff(look):
+                return found.name
         except _UNREADABLE:  # a rule that stumbles over a file doesn't fit it
             continue
     return None

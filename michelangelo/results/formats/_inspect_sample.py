@@ -5,17 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from michelangelo.results.intake.foreign import (
-    LIMIT_HIT,
-    Cells,
-    length_of,
-    mapping,
-    number,
-    sequence,
-    status_of_error,
-    text,
-    whole,
-)
+from michelangelo.results.intake.records import LIMIT_HIT, Cells, status_of_error
+from michelangelo.results.table.values import length_of, mapping, number, sequence, text, whole
 
 Variant = str
 """A scorer, or a scorer and a key of its dictionary joined by a dot."""

@@ -11,16 +11,14 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.errors import UserError
-from michelangelo.results.intake.cells import parts, separator_of
-from michelangelo.results.intake.given import Given, NeedsError
+from michelangelo.results.formats import result_format
+from michelangelo.results.intake.given import LENGTH_COLUMNS, Given, NeedsError, Proposal
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.mapping import LENGTH_COLUMNS, Proposal, described, propose_for, sample_of
-from michelangelo.results.intake.tables import Table
-from michelangelo.results.table.schema import EXTRA, FIELDS, PROVENANCE, Details, left_out
+from michelangelo.results.intake.mapping import described, propose_for, sample_of
+from michelangelo.results.intake.records import Rows
+from michelangelo.results.intake.tables import Table, parts
+from michelangelo.results.table.schema import EXTRA, FIELDS, PROVENANCE, left_out
 from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens
-
-TITLE = "a table with columns of its own"
-WEAK = 2
 
 MAPPABLE = (FIELDS | EXTRA | PROVENANCE).keys()
 _LENGTHS = ("target_tokens", "context_tokens")
@@ -41,44 +39,30 @@ def _has_rows(look: Look) -> bool:
     if any(c < " " and c not in "\t\r\n" for c in text[:4096]) or "\ufffd" in text[:1024]:
         return False
     lines = [line for line in text.lstrip().splitlines()[:3] if line.strip()]
-    cells = list(csv.reader(lines, delimiter=separator_of(look)))
+    cells = list(csv.reader(lines, delimiter=look.separator))
     return len(cells) > 1 and len(cells[1]) == len(cells[0]) > 1
 
 
-def read(look: Look, *, details: Details = True, given: Given | None = None) -> Table:
-    """The table's rows at once, see ``chunks``."""
-    found = list(chunks(look, details=details, given=given))
-    cells = pd.concat([part.cells for part in found], ignore_index=True)
-    rows = [number for part in found for number in part.rows or ()]
-    problems = tuple(problem for part in found for problem in part.problems)
-    return replace(found[0], cells=cells, rows=rows, problems=problems)
-
-
-def chunks(look: Look, *, details: Details = True, given: Given | None = None) -> Iterator[Table]:
+@result_format("any_table", "a table with columns of its own", sniff, late=2)
+def read(look: Look, rows: Rows) -> Iterator[Table]:
     """The table's rows, one bounded part after the other.
-
-    Args:
-        look: the file.
-        details: whether replies, answers and the like are wanted.
-        given: what the user says of columns, scale and level.
 
     Raises:
         NeedsError: where something has to be asked; it carries the proposal.
         UserError: where the user names a column or a field that is not there.
-        DataError: where the file is damaged beyond reading.
     """
-    given = given or Given()
+    given = rows.given
     sample = sample_of(look)
     _check_given(look, sample, given)
     proposal = propose_for(sample, look.name, given)
     _ask(proposal)
-    taken = {c: f for c, f in proposal.columns.items() if f not in left_out(details)}
+    taken = {c: f for c, f in proposal.columns.items() if f not in left_out(rows.details)}
     start = 1
     for part in parts(look, {*taken, *(c.lower() for c in taken)}, lower=False):
-        rows = part.rows if part.rows is not None else range(start, start + len(part.cells))
+        numbers = part.rows if part.rows is not None else range(start, start + len(part.cells))
         start += len(part.cells)
-        said = (*part.messages, *(described(proposal, given) if (rows and rows[0] <= 1) or start == 1 else ()))
-        yield _mapped(replace(part, rows=rows, messages=said), taken, proposal)
+        said = (*part.messages, *(described(proposal, given) if (numbers and numbers[0] <= 1) or start == 1 else ()))
+        yield _mapped(replace(part, rows=numbers, messages=said), taken, proposal)
 
 
 def _check_given(look: Look, sample: pd.DataFrame, given: Given) -> None:

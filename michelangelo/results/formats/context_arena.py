@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 
-from michelangelo.results.intake.foreign import Rows, length_of
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import stem_of
-from michelangelo.results.intake.records import number_or_none, records_of
-from michelangelo.results.intake.tables import Table
-
-TITLE = "models by length (Context Arena)"
-WEAK = True
+from michelangelo.results.intake.records import Rows, records_of
+from michelangelo.results.table.values import length_of, number_or_none
 
 _MODEL = ("model", "model name", "model_name")
 _LENGTH = re.compile(r"@?\s*(\d+(?:\.\d+)?\s*[kKmM]|\d{4,8})\s*(?:tokens)?\s*(\(?%\)?)?")
@@ -21,6 +18,7 @@ _TAG = re.compile(r"(?:\s+(?:new|OLD|deprec))+$")
 _NEEDLES = re.compile(r"(\d+)[ _-]?needle", re.IGNORECASE)
 _BENCHMARK = ("benchmark", "task", "dataset")
 _ARENA = "max ctx"
+_SCALE = "divided by 100 where the column or the cell says percent, else as it stands in the file"
 
 
 def sniff(look: Look) -> bool:
@@ -40,13 +38,9 @@ def _lengths(columns: tuple[str, ...]) -> dict[str, tuple[int, bool]]:
     return found
 
 
-def read(look: Look) -> Table:
-    """One average per model and length. What benchmark it is may stand in the file's name, else it is asked for.
-
-    Raises:
-        DataError: where the table is damaged beyond reading.
-    """
-    rows = Rows()
+@result_format("context_arena", "models by length (Context Arena)", sniff, scale=_SCALE, late=1)
+def read(look: Look, rows: Rows) -> None:
+    """One average per model and length. What benchmark it is may stand in the file's name, else it is asked for."""
     lengths = _lengths(look.columns)
     stem = stem_of(look.name)
     needles = _NEEDLES.search(stem)
@@ -69,8 +63,6 @@ def read(look: Look) -> Table:
                     "aggregate": True,
                 },
             )
-    said = "divided by 100 where the column or the cell says percent, else as it stands in the file"
-    return rows.table(said)
 
 
 def _value(cell: object, percent: bool) -> float | None:

@@ -7,24 +7,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from michelangelo.results.intake.foreign import (
-    UNSCORED,
-    Cells,
-    Rows,
-    json_lines,
-    json_of,
-    mapping,
-    number,
-    sequence,
-    status_of_error,
-    text,
-    whole,
-)
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
 from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of, sibling, stem_of
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.records import UNSCORED, Cells, Rows, json_lines, json_of, status_of_error
+from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
-TITLE = "evalscope output"
 SCALE = "scores stand on 0 to 1; where a report gives a metric another range, they are mapped from it"
 
 _USABLE = frozenset({"success", "fallback", "degraded"})
@@ -41,34 +29,25 @@ def sniff(look: Look) -> bool:
     return lines and "object" in (look.keys.get("sample_score"), look.keys.get("model_output"))
 
 
-def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None = None) -> Table:
+@result_format("evalscope", "evalscope output", sniff, scale=SCALE)
+def read(look: Look, rows: Rows) -> None:
     """The file's rows; reviews are completed from the predictions beside them, by ``index``.
 
     Predictions whose reviews are beside them give no rows of their own, others rows without a score.
-
-    Args:
-        look: the file.
-        details: whether replies and reference answers are wanted.
-        beside: the other files of the upload by name.
-
-    Raises:
-        DataError: where it is damaged.
     """
-    rows = Rows(details)
     if look.has("dataset_name"):
         report = mapping(json_of(look))
-        if _has_reviews(look.name, str(report.get("dataset_name")), beside or {}):
+        if _has_reviews(look.name, str(report.get("dataset_name")), rows.beside):
             rows.messages.append("a report's averages were left out: the reviews they were made of are beside it")
             _say_failed(report, rows)
         else:
             _report(report, look.name, rows)
     elif "sample_score" in look.keys:
-        _reviews(look, beside, rows)
-    elif sibling(look.name, beside, "predictions", "reviews", ".jsonl"):
+        _reviews(look, rows)
+    elif sibling(look.name, rows.beside, "predictions", "reviews", ".jsonl"):
         rows.messages.append("the reviews beside these predictions were read, with the predictions in them")
     else:
-        _predictions(look, beside, rows)
-    return rows.table(SCALE)
+        _predictions(look, rows)
 
 
 def _has_reviews(name: str, dataset: str, beside: Mapping[str, Path]) -> bool:
@@ -162,9 +141,9 @@ def _on_scale(score: float | None, semantics: Mapping[str, Any]) -> float | None
     return score if 0 <= score <= 1 else None
 
 
-def _reviews(look: Look, beside: Mapping[str, Path] | None, rows: Rows) -> None:
-    asked = _by_index(look, sibling(look.name, beside, "reviews", "predictions", ".jsonl"), rows)
-    shared = _from_path(look.name, beside, "reviews")
+def _reviews(look: Look, rows: Rows) -> None:
+    asked = _by_index(look, sibling(look.name, rows.beside, "reviews", "predictions", ".jsonl"), rows)
+    shared = _from_path(look.name, rows.beside, "reviews")
     ungraded = 0
     for position, review in json_lines(look, rows):
         sample = mapping(review.get("sample_score"))
@@ -190,7 +169,7 @@ def _reviews(look: Look, beside: Mapping[str, Path] | None, rows: Rows) -> None:
     many = "{n} samples have no usable score by evalscope's own status; they count as not measured"
     rows.say(ungraded, "1 sample has no usable score by evalscope's own status; it counts as not measured", many)
     model = folder_after(look.name, "reviews")
-    for name, path in (beside or {}).items():
+    for name, path in rows.beside.items():
         same = folder_after(name, "reports") == model and run_id_of(name) == run_id_of(look.name)
         if model is not None and same and stem_of(name) == shared["task"]:
             _say_failed(mapping(json_of(look, path)), rows)
@@ -207,8 +186,8 @@ def _scored(score: float | None, cells: Cells) -> Cells:
     return {"status": cells.get("status", "ok"), "flags": [UNSCORED]}
 
 
-def _predictions(look: Look, beside: Mapping[str, Path] | None, rows: Rows) -> None:
-    shared = _from_path(look.name, beside, "predictions")
+def _predictions(look: Look, rows: Rows) -> None:
+    shared = _from_path(look.name, rows.beside, "predictions")
     for position, line in json_lines(look, rows):
         cells = shared | _lengths(mapping(line.get("metadata")), _asked(line)) | _asked(line)
         cells["instance_id"] = text(line.get("index"))
@@ -262,10 +241,10 @@ def _lengths(metadata: Mapping[str, Any], prediction: Cells) -> Cells:
     }
 
 
-def _from_path(name: str, beside: Mapping[str, Path] | None, folder: str) -> Cells:
+def _from_path(name: str, beside: Mapping[str, Path], folder: str) -> Cells:
     """Model, dataset, subset and run, as far as a file's path and the reports beside it say them."""
     stem = stem_of(name)
-    datasets = [stem_of(other) for other in beside or {} if "reports" in parts_of(other)[:-1]]
+    datasets = [stem_of(other) for other in beside if "reports" in parts_of(other)[:-1]]
     datasets = [d for d in datasets if stem == d or stem.startswith(f"{d}_")]
     dataset = max(datasets, key=len, default=stem.removesuffix("_default"))
     subset = stem[len(dataset) + 1 :]

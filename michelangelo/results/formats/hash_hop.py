@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 
-from michelangelo.results.intake.foreign import Rows
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import EMPTY, ESTIMATED, NO_MODEL
-from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.naming import ESTIMATED, NO_MODEL
+from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
+from michelangelo.results.table.values import number_or_none, text_or_none
 
-TITLE = "HashHop"
 CHARACTERS_PER_TOKEN = 3
 """The authors' own figure for random letters."""
 
@@ -27,19 +26,14 @@ def sniff(look: Look) -> bool:
     return look.kind in ("lines", "object", "array") and (look.has(*_QUERY) or sample)
 
 
-def read(look: Look, *, details: bool = True) -> Table:
-    """The file's queries, or its samples without replies.
-
-    Raises:
-        DataError: where it is damaged beyond reading.
-    """
-    rows = Rows(details)
+@result_format("hash_hop", "HashHop", sniff, scale="right or wrong: the whole chain of hashes, in order")
+def read(look: Look, rows: Rows) -> None:
+    """The file's queries, or its samples without replies."""
     for number, record in records_of(look, rows):
         _add(rows, number, record)
     if not look.has("response"):
         rows.messages.append("the file holds questions without replies; run a model on them")
     rows.messages.append(f"lengths are estimated: {CHARACTERS_PER_TOKEN} characters per token, as the authors have it")
-    return rows.table("right or wrong: the whole chain of hashes, in order")
 
 
 def _add(rows: Rows, number: int, record: Record) -> None:
@@ -49,8 +43,6 @@ def _add(rows: Rows, number: int, record: Record) -> None:
     failure, score = text_or_none(record.get("error")) or None, number_or_none(record.get("score"))
     if score is None and response is not None and target is not None:
         score = float(chain_of(response, str(record.get("query"))) == chain_of(target, ""))
-    status = "provider_error" if failure else "no_reference" if score is None else "ok"
-    blank = status == "ok" and is_blank(response) and not score
     rows.add(
         number,
         {
@@ -60,11 +52,8 @@ def _add(rows: Rows, number: int, record: Record) -> None:
             "complexity": hops,
             "instance_id": str(record.get("id", number)),
             "target_tokens": None if size is None else round(size / CHARACTERS_PER_TOKEN),
-            "score": None if failure else score,
-            "status": "unparsed" if blank else status,
-            "response": response,
             "answer": target,
-            "error": failure or (EMPTY if blank else None),
+            **of_reply(response, score, failure),
             "flags": [ESTIMATED],
         },
     )

@@ -7,23 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from michelangelo.results.intake.foreign import (
-    UNSCORED,
-    Cells,
-    Rows,
-    folder_of,
-    json_of,
-    mapping,
-    number,
-    packed_base,
-    sequence,
-    text,
-    whole,
-)
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.naming import folder_of, packed_base
+from michelangelo.results.intake.records import UNSCORED, Cells, Rows, json_of
+from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
-TITLE = "HELMET results"
 SCALE = (
     "samples stand on 0 to 1 and averages on 0 to 100; the judge's fluency times correctness (0 to 3) is divided by 3"
 )
@@ -54,29 +43,20 @@ def sniff(look: Look) -> bool:
     return flat or all(look.keys.get(name) == kind for name, kind in full.items())
 
 
-def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None = None) -> Table:
+@result_format("helmet", "HELMET results", sniff, scale=SCALE)
+def read(look: Look, rows: Rows) -> None:
     """One row per sample with the dataset's headline metric, or one average from a ``.score`` file.
 
     A ``.score`` file whose samples are beside it gives no rows.
-
-    Args:
-        look: the file.
-        details: whether replies and reference answers are wanted.
-        beside: the other files of the upload by name.
-
-    Raises:
-        DataError: where it is damaged.
     """
     file = mapping(json_of(look))
-    rows = Rows(details)
     base = packed_base(look.name)
     if "args" in file:
         _samples(file, base, rows)
-    elif _parent(look.name, beside or {}):
+    elif _parent(look.name, rows.beside):
         rows.messages.append("the samples beside these averages were read instead")
     else:
         _average(file, look.name, rows)
-    return rows.table(SCALE)
 
 
 def _parent(name: str, beside: Mapping[str, Path]) -> bool:

@@ -12,24 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from michelangelo.errors import DataError
+from michelangelo.results.formats import result_format
 from michelangelo.results.formats._inspect_sample import Variant, cells_of, scores_of
-from michelangelo.results.intake.foreign import (
-    LIMIT_HIT,
-    UNSCORED,
-    Cells,
-    Rows,
-    json_of,
-    mapping,
-    number,
-    sequence,
-    text,
-    whole,
-)
+from michelangelo.results.intake.archives import Members, members_of
+from michelangelo.results.intake.files import TooBigError
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.tables import Table
-from michelangelo.results.intake.zip_members import Members, TooBig, members_of
+from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Cells, Rows, json_of
+from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
-TITLE = "Inspect log"
 SCALE = (
     "Inspect's letters are C = 1, P = 0.5, I and N = 0, yes and no are 1 and 0; numbers from 0 to 1 stay as they are"
 )
@@ -47,17 +37,9 @@ def sniff(look: Look) -> bool:
     return look.kind == "object" and all(look.keys.get(k) == v for k, v in kinds.items())
 
 
-def read(look: Look, *, details: bool = True) -> Table:
-    """The log's samples, or its averages where it has none.
-
-    Args:
-        look: the file.
-        details: whether replies, answers and reference answers are wanted.
-
-    Raises:
-        DataError: where it is damaged, or unpacks to more than is read.
-    """
-    rows = Rows(details)
+@result_format("inspect_log", "Inspect log", sniff, scale=SCALE)
+def read(look: Look, rows: Rows) -> None:
+    """The log's samples, or its averages where it has none."""
     if look.kind == "zip":
         with members_of(look.path, look.name) as members:
             header = _header(members, look.name)
@@ -66,7 +48,6 @@ def read(look: Look, *, details: bool = True) -> Table:
         header = mapping(json_of(look))
         samples = (s for s in sequence(header.get("samples")) if isinstance(s, dict))
         _read(header, ((s, False) for s in samples), rows)
-    return rows.table(SCALE)
 
 
 def _header(members: Members, name: str) -> Mapping[str, Any]:
@@ -103,7 +84,7 @@ def _packed_samples(members: Members, rows: Rows) -> Iterator[tuple[Mapping[str,
 def _member(members: Members, name: str, position: int, rows: Rows) -> Any:
     try:
         return json.loads(members.read(name))
-    except TooBig:
+    except TooBigError:
         raise
     except (DataError, ValueError, RecursionError):
         rows.reject(position, name, "this member is damaged; it was left out")
@@ -128,7 +109,7 @@ def _read(header: Mapping[str, Any], samples: Iterator[tuple[Mapping[str, Any], 
     odd: dict[str, int] = {}
     thinned = 0
     for position, (sample, is_summary) in enumerate(samples, 1):
-        shared = cells_of(sample, model, thinned=is_summary, details=rows.details)
+        shared = cells_of(sample, model, thinned=is_summary, details=bool(rows.details))
         scores, answers = scores_of(sample, odd)
         if not rows.details or is_summary:
             answers = {}

@@ -8,13 +8,10 @@ from __future__ import annotations
 import hashlib
 import re
 
-from michelangelo.results.intake.foreign import Rows
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import EMPTY
-from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
-from michelangelo.results.intake.tables import Table
-
-TITLE = "Needle in a Haystack"
+from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
+from michelangelo.results.table.values import number_or_none, text_or_none
 
 _CELL = {"context_length", "depth_percent", "score"}
 _ITEM = {"token_limit", "depth_percent", "score"}
@@ -34,30 +31,26 @@ def sniff(look: Look) -> bool:
     return single or (look.kind == "array" and look.has(*_ITEM))
 
 
-def read(look: Look, *, details: bool = True) -> Table:
-    """The file's cells.
-
-    Raises:
-        DataError: where it is damaged beyond reading.
-    """
-    rows = Rows(details)
+@result_format("niah", "Needle in a Haystack", sniff, scale=_SCALE_COUNT)
+def read(look: Look, rows: Rows) -> None:
+    """The file's cells."""
     if look.kind not in ("table", "parquet"):
         for number, record in records_of(look, rows):
-            _add_cell(rows, number, record, details)
-        return rows.table(_SCALE_JUDGE)
+            _add_cell(rows, number, record)
+        rows.scale = _SCALE_JUDGE
+        return
     add = _add_run if look.names >= _RUN else _add_needle
     for number, record in records_of(look, rows):
         add(rows, number, record)
-    return rows.table(_SCALE_COUNT)
 
 
-def _add_cell(rows: Rows, number: int, record: Record, details: bool) -> None:
+def _add_cell(rows: Rows, number: int, record: Record) -> None:
     raw, percent = number_or_none(record.get("score")), number_or_none(record.get("depth_percent"))
     if raw is not None and not _LOWEST <= raw <= _HIGHEST:
         rows.reject(number, f"score {raw:g}", "a judge's score lies between 1 and 10")
         return
     length = number_or_none(record.get("context_length", record.get("token_limit")))
-    response = text_or_none(record.get("model_response"))
+    score = None if raw is None else (raw - _LOWEST) / (_HIGHEST - _LOWEST)
     needle = hashlib.sha256(str(record.get("needle", "")).encode()).hexdigest()[:8]
     taken = _TIME.match(str(record.get("test_timestamp_utc") or ""))
     rows.add(
@@ -70,13 +63,10 @@ def _add_cell(rows: Rows, number: int, record: Record, details: bool) -> None:
             "repeat": number_or_none(record.get("version")),
             "target_tokens": length,
             "depth": None if percent is None else percent / 100,
-            "score": None if raw is None else (raw - _LOWEST) / (_HIGHEST - _LOWEST),
-            "status": "no_reference" if raw is None else "ok",
-            "response": response,
-            "error": EMPTY if is_blank(response) else None,
+            **of_reply(text_or_none(record.get("model_response")), score),
             "latency_s": number_or_none(record.get("test_duration_seconds")),
             "started_at": f"{taken[1]}T{taken[2]}Z" if taken else None,
-            "params": {"raw_score": raw} if details and raw is not None else None,
+            "params": None if raw is None else {"raw_score": raw},
         },
     )
 

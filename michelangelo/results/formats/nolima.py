@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
-from michelangelo.results.intake.foreign import (
-    LIMIT_HIT,
-    UNSCORED,
-    Cells,
-    Rows,
-    json_of,
-    mapping,
-    number,
-    sequence,
-    text,
-    whole,
-)
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Cells, Rows, json_of
+from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
-TITLE = "NoLiMa results"
 SCALE = "each sample is 1 or 0, as the file has it"
 
 
@@ -29,17 +18,11 @@ def sniff(look: Look) -> bool:
     return look.kind == "object" and named and look.keys.get("results") == "array"
 
 
-def read(look: Look, *, details: bool = True) -> Table:
+@result_format("nolima", "NoLiMa results", sniff, scale=SCALE)
+def read(look: Look, rows: Rows) -> None:
     """One row per placement of the needle.
 
     The length is the nominal one (NoLiMa's 8K is 8,000 tokens), the depth a fraction as it stands.
-
-    Args:
-        look: the file.
-        details: whether replies and reference answers are wanted.
-
-    Raises:
-        DataError: where it is damaged.
     """
     file = mapping(json_of(look))
     test = str(file.get("test_name") or "")
@@ -54,7 +37,6 @@ def read(look: Look, *, details: bool = True) -> Table:
         "target_tokens": whole(file.get("context_length")),
         "params": {"metric": file["metric"]} if text(file.get("metric")) else None,
     }
-    rows = Rows(details)
     for position, item in enumerate(sequence(file.get("results")), 1):
         if isinstance(item, dict):
             rows.add(position, shared | _cells(item, file) | {"instance_id": f"{test}/{haystack}/{position - 1}"})
@@ -66,7 +48,6 @@ def read(look: Look, *, details: bool = True) -> Table:
         "1 reply was cut at the output limit and scored all the same; its score is kept and flagged",
         "{n} replies were cut at the output limit and scored all the same; their scores are kept and flagged",
     )
-    return rows.table(SCALE)
 
 
 def _cells(item: dict[str, object], file: object) -> Cells:

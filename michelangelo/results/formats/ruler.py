@@ -14,14 +14,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from michelangelo.errors import DataError
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import open_bytes
-from michelangelo.results.intake.foreign import Rows
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import EMPTY, NO_MODEL, parts_of, stem_of
-from michelangelo.results.intake.records import Record, is_blank, number_or_none, records_of, text_or_none
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.naming import NO_MODEL, parts_of, stem_of
+from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
+from michelangelo.results.table.values import number_or_none, text_or_none
 
-TITLE = "RULER"
 VARIANT = "ruler"
 
 _SUBMISSION = ("Task", "ID", "Prediction")
@@ -32,6 +31,7 @@ _CHUNK_NUMBER = re.compile(r"-\d+$")
 _ANYWHERE = ("cwe", "fwe", "qa")
 """Tasks whose first accepted string occurs all over the input, so that it has no depth."""
 _SUMMARY_BYTES = 1 << 20
+_SCALE = "the share of accepted strings found in the reply, in any case (question answering: any of them)"
 
 
 def sniff(look: Look) -> bool:
@@ -49,13 +49,11 @@ def _is_summary(look: Look) -> bool:
     return numbered and len(lines) > 2 and lines[1].startswith("Tasks,") and lines[2].startswith("Score,")
 
 
-def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None = None) -> Table:
+@result_format("ruler", "RULER", sniff, scale=_SCALE)
+def read(look: Look, rows: Rows) -> None:
     """The file's samples, each scored by RULER's string match, or its averages.
 
     Data and averages are left out where the predictions they belong to are beside them.
-
-    Raises:
-        DataError: where it is damaged, or a submission, which holds neither scores nor references.
     """
     if look.columns == _SUBMISSION:
         raise DataError(
@@ -63,35 +61,27 @@ def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None 
             "give the files pred/TASK.jsonl of the same run instead"
         )
     if look.kind == "table":
-        return _read_summary(look, beside or {})
-    rows = Rows(details)
-    if not look.has("pred") and _predictions(look.name, beside or {}, _from_path(look.name)[2]):
+        _read_summary(look, rows)
+        return
+    if not look.has("pred") and _predictions(look.name, rows.beside, _from_path(look.name)[2]):
         rows.messages.append("the predictions made from this data were read in its place")
-        return rows.table("")
-    blank = 0
+        return
     for number, record in records_of(look, rows):
-        blank += _add_sample(rows, number, record, look.name)
-    rows.say(
-        blank,
-        "1 reply is blank; RULER scores it 0, so it counts as unparsed",
-        "{n} replies are blank; RULER scores them 0, so they count as unparsed",
-    )
+        _add_sample(rows, number, record, look.name)
     if not look.has("pred"):
         rows.messages.append("the file holds questions without replies; run a model on them")
-    return rows.table("the share of accepted strings found in the reply, in any case (question answering: any of them)")
 
 
-def _add_sample(rows: Rows, number: int, record: Record, name: str) -> bool:
+def _add_sample(rows: Rows, number: int, record: Record, name: str) -> None:
     outputs, prompt = record.get("outputs"), record.get("input")
     if not isinstance(outputs, list) or not all(isinstance(o, str) for o in outputs):
         rows.reject(number, "outputs", "the accepted answers are a list of texts")
-        return False
+        return
     model, length, task = _from_path(name)
     pred, measured = text_or_none(record.get("pred")), number_or_none(record.get("length"))
     kind = (task or "").partition("_")[0]
     depth = _depth(prompt, outputs) if kind not in _ANYWHERE else None
-    scored = pred is not None and bool(outputs)
-    blank = scored and is_blank(pred)
+    score = string_match(pred, outputs, any_of=kind == "qa") if pred is not None and outputs else None
     rows.add(
         number,
         {
@@ -102,14 +92,10 @@ def _add_sample(rows: Rows, number: int, record: Record, name: str) -> bool:
             "target_tokens": length,
             "context_tokens": None if measured is None else max(0, round(measured) - _BUDGETS.get(kind, 0)),
             "depth": depth,
-            "score": string_match(pred or "", outputs, any_of=kind == "qa") if scored else None,
-            "status": ("unparsed" if blank else "ok") if scored else "no_reference",
-            "response": pred,
             "answer": "\n".join(outputs),
-            "error": EMPTY if blank else None,
+            **of_reply(pred, score),
         },
     )
-    return blank
 
 
 def string_match(pred: str, outputs: Sequence[str], *, any_of: bool) -> float:
@@ -149,7 +135,7 @@ def _predictions(name: str, beside: Mapping[str, Path], task: str | None) -> boo
     return at > 0 and "/".join([*parts[:at], "pred", f"{task}.jsonl"]) in beside
 
 
-def _read_summary(look: Look, beside: Mapping[str, Path]) -> Table:
+def _read_summary(look: Look, rows: Rows) -> None:
     with open_bytes(look.path) as stream:
         text = stream.read(_SUMMARY_BYTES).decode("utf-8-sig", "replace")
     by_name = {line[0]: line[1:] for line in csv.reader(io.StringIO(text)) if line}
@@ -158,9 +144,8 @@ def _read_summary(look: Look, beside: Mapping[str, Path]) -> Table:
     if len(scores) != len(tasks) or len(nulls) != len(tasks):
         raise DataError(f"{look.name}: the rows Tasks, Score and Nulls differ in length")
     model, length, _ = _from_path(look.name)
-    rows = Rows()
     for number, (task, score, null) in enumerate(zip(tasks, scores, nulls, strict=True), 1):
-        if _predictions(look.name, beside, task):
+        if _predictions(look.name, rows.beside, task):
             continue
         value = number_or_none(score)
         of = re.fullmatch(r"(\d+)/(\d+)", null.strip())
@@ -183,4 +168,4 @@ def _read_summary(look: Look, beside: Mapping[str, Path]) -> Table:
         "1 average was left out, because the predictions it was made of are beside it",
         "{n} averages were left out, because the predictions they were made of are beside them",
     )
-    return rows.table("percent, divided by 100")
+    rows.scale = "percent, divided by 100"

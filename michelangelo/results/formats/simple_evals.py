@@ -10,21 +10,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from michelangelo.results.intake.foreign import (
-    Cells,
-    Rows,
-    folder_of,
-    json_of,
-    mapping,
-    number,
-    packed_base,
-    sequence,
-    text,
-)
+from michelangelo.results.formats import result_format
 from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.tables import Table
+from michelangelo.results.intake.naming import folder_of, packed_base
+from michelangelo.results.intake.records import Cells, Rows, json_of
+from michelangelo.results.table.values import mapping, number, sequence, text
 
-TITLE = "simple-evals results"
 SCALE = "the headline score stands on 0 to 1"
 
 _EVALS = (
@@ -47,19 +38,10 @@ def sniff(look: Look) -> bool:
     return flat and (named or any(key.endswith(_SPREAD) for key in look.keys))
 
 
-def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None = None) -> Table:
-    """One average, and of a full file one row per conversation, which has a score only where the file notes one.
-
-    Args:
-        look: the file.
-        details: whether replies and further metrics are wanted.
-        beside: the other files of the upload by name; a full file's average is left to the small one beside it.
-
-    Raises:
-        DataError: where it is damaged.
-    """
+@result_format("simple_evals", "simple-evals results", sniff, scale=SCALE)
+def read(look: Look, rows: Rows) -> None:
+    """One average, and of a full file one row per conversation, which has a score only where the file notes one."""
     file = mapping(json_of(look))
-    rows = Rows(details)
     base = packed_base(look.name)
     match = _NAME.fullmatch(base)
     shared: Cells = {"run_id": base.replace(_FULL, "").removesuffix(".json")}
@@ -68,13 +50,12 @@ def read(look: Look, *, details: bool = True, beside: Mapping[str, Path] | None 
         if "_DEBUG" in match["rest"]:
             shared["flags"] = ["debug_run"]
             rows.messages.append("a debug run: only a handful of samples were asked")
-    if not _has_twin(look.name, beside or {}):
+    if not _has_twin(look.name, rows.beside):
         _average(file, shared, rows)
     for position, conversation in enumerate(sequence(file.get("convos")), 1):
         rows.add(position, shared | _sample(conversation, file, position - 1))
     unscored = sum(row["status"] == "no_reference" for row in rows.rows if not row.get("aggregate"))
     rows.say(unscored, "1 conversation has no score of its own", "{n} conversations have no score of their own")
-    return rows.table(SCALE)
 
 
 def _has_twin(name: str, beside: Mapping[str, Path]) -> bool:

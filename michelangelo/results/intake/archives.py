@@ -1,17 +1,25 @@
-"""Zip archives and folders as lists of files, hostile ones refused with a sentence."""
+"""Zip archives and folders as lists of files, and zips that are one file; hostile ones refused with a sentence."""
 
 from __future__ import annotations
 
+import io
 import os
 import stat
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
+from typing import IO, TYPE_CHECKING, cast
 
 from michelangelo.errors import DataError
 from michelangelo.results.intake import files
 from michelangelo.results.intake.look import SPREADSHEET, ZIP
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 MAX_MEMBERS = 20_000
 """Most files an archive or a folder may have."""
@@ -19,6 +27,16 @@ MAX_MEMBERS = 20_000
 MAX_DEPTH = 1
 """How many archives may lie inside one another, the outermost not counted."""
 
+MAX_INSIDE = 500_000
+"""Most members of a zip that is one file."""
+
+MAX_MEMBER_BYTES = 1024**3
+"""Largest size of one member, unpacked."""
+
+ZSTANDARD = 93
+"""The zip format's number of the method; Python's ``zipfile`` knows it from 3.14 on."""
+
+_LOCAL_HEADER = struct.Struct("<4s22xHH")
 _BLOCK = 1 << 20
 _JUNK = ("__MACOSX",)
 
@@ -71,12 +89,7 @@ class _Budget:
 
     def take(self, size: int) -> None:
         self.unpacked += size
-        too_much = self.unpacked > files.MAX_BYTES
-        out_of_proportion = self.unpacked > files.RATIO_FROM and self.unpacked > files.MAX_RATIO * max(1, self.packed)
-        if too_much or out_of_proportion:
-            raise DataError(
-                f"{self.name} unpacks to more than is read (over {self.unpacked:,} bytes); unpack it yourself"
-            )
+        files.check_size(self.name, self.unpacked, self.packed)
 
 
 def is_zip(path: Path) -> bool:
@@ -227,3 +240,120 @@ def _below(folder: Path) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             yield Path(parent) / name
+
+
+class Members:
+    """The members of an open zip; where a name occurs twice, the last one counts.
+
+    Attributes:
+        names: the members' names in the order of the archive.
+    """
+
+    def __init__(self, archive: zipfile.ZipFile, raw: IO[bytes], name: str, size: int) -> None:
+        self._archive, self._raw, self._name, self._size = archive, raw, name, max(1, size)
+        self._infos = {info.filename: info for info in archive.infolist()}
+        self._seen = 0
+        self.names = tuple(self._infos)
+
+    def read(self, member: str) -> bytes:
+        """A member's bytes, unpacked.
+
+        Raises:
+            DataError: where it is damaged, encrypted, or packed by a method that isn't known.
+            TooBigError: where it, or all members read so far, unpack to more than is read.
+        """
+        info = self._infos[member]
+        out = io.BytesIO()
+        try:
+            with self._open(info) as stream:
+                while block := stream.read(_BLOCK):
+                    out.write(block)
+                    self._count(len(block), out.tell(), info)
+        except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, NotImplementedError) as error:
+            raise DataError(f"{member} in {self._name} can't be unpacked: {error}") from None
+        data = out.getvalue()
+        if info.compress_type == ZSTANDARD and (len(data) != info.file_size or zlib.crc32(data) != info.CRC):
+            raise DataError(f"{member} in {self._name} is cut off or damaged")
+        return data
+
+    def _count(self, block: int, size: int, info: zipfile.ZipInfo) -> None:
+        self._seen += block
+        files.check_size(self._name, size, info.compress_size)
+        files.check_size(self._name, self._seen, self._size)
+        if size > MAX_MEMBER_BYTES:
+            raise files.TooBigError(f"{info.filename} in {self._name} unpacks to more than is read")
+
+    def _open(self, info: zipfile.ZipInfo) -> IO[bytes]:
+        if info.compress_type != ZSTANDARD:
+            return self._archive.open(info)
+        if info.flag_bits & 0x1:
+            raise RuntimeError("it is encrypted")
+        import zstandard
+
+        self._raw.seek(info.header_offset)
+        header = self._raw.read(_LOCAL_HEADER.size)
+        if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
+            raise zipfile.BadZipFile("its header is damaged")
+        _, name, extra = _LOCAL_HEADER.unpack(header)
+        self._raw.seek(name + extra, io.SEEK_CUR)
+        packed = io.BufferedReader(_Window(self._raw, info.compress_size))
+        reader = zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        return cast("IO[bytes]", io.BufferedReader(_Zstandard(reader)))
+
+
+class _Window(io.RawIOBase):
+    """The next bytes of a file, and no more."""
+
+    def __init__(self, raw: IO[bytes], size: int) -> None:
+        self._raw, self._left = raw, size
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        view = memoryview(buffer).cast("B")
+        data = self._raw.read(min(len(view), self._left))
+        self._left -= len(data)
+        view[: len(data)] = data
+        return len(data)
+
+
+class _Zstandard(io.RawIOBase):
+    """A decompressing reader whose errors are the zip module's."""
+
+    def __init__(self, reader: IO[bytes]) -> None:
+        self._reader = reader
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int:
+        import zstandard
+
+        view = memoryview(buffer).cast("B")
+        try:
+            data = self._reader.read(len(view))
+        except zstandard.ZstdError as error:
+            raise zipfile.BadZipFile(str(error)) from None
+        view[: len(data)] = data
+        return len(data)
+
+
+@contextmanager
+def members_of(path: Path, name: str) -> Iterator[Members]:
+    """The members of a zip.
+
+    Args:
+        path: the file.
+        name: how it is called in errors.
+
+    Raises:
+        DataError: where it is cut off, damaged, or has too many members.
+    """
+    try:
+        with path.open("rb") as raw, zipfile.ZipFile(path) as archive:
+            if len(archive.filelist) > MAX_INSIDE:
+                raise DataError(f"{name} has {len(archive.filelist):,} members; the limit is {MAX_INSIDE:,}")
+            yield Members(archive, raw, name, path.stat().st_size)
+    except zipfile.BadZipFile:
+        raise DataError(f"{name} starts like a zip but is cut off or damaged") from None

@@ -1,14 +1,13 @@
-"""Bytes of a file: unpacked once within bounds, encoding told by the first bytes, a table's separator by its header."""
+"""Bytes of a file: unpacked once within bounds, encoding told by the first bytes."""
 
 from __future__ import annotations
 
 import codecs
-import csv
 import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -40,6 +39,20 @@ CutOff = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError)
 """What reading a packed file that ends too early raises."""
 
 
+class TooBigError(DataError):
+    """Something unpacks to more than is read."""
+
+
+def check_size(name: str, unpacked: int, packed: int) -> None:
+    """Refuse what grows out of proportion while it is unpacked.
+
+    Raises:
+        TooBigError: beyond ``MAX_BYTES``, or beyond ``RATIO_FROM`` and ``MAX_RATIO`` times the packed size.
+    """
+    if unpacked > MAX_BYTES or (unpacked > RATIO_FROM and unpacked > MAX_RATIO * max(1, packed)):
+        raise TooBigError(f"{name} unpacks to more than is read (over {unpacked:,} bytes); unpack it yourself")
+
+
 class _Bounded(io.RawIOBase):
     """A packed stream that stops where it grows out of proportion."""
 
@@ -54,10 +67,7 @@ class _Bounded(io.RawIOBase):
         # Little at once: where the file turns out to be cut off, what was asked for in that step is lost.
         data = self._inner.read1(min(len(view), _STEP))  # type: ignore[attr-defined]
         self._seen += len(data)
-        if self._seen > MAX_BYTES or (self._seen > RATIO_FROM and self._seen > MAX_RATIO * self._packed):
-            raise DataError(
-                f"{self._name} unpacks to more than is read (over {self._seen:,} bytes); unpack it yourself"
-            )
+        check_size(self._name, self._seen, self._packed)
         view[: len(data)] = data
         return len(data)
 
@@ -156,21 +166,6 @@ def _parquet_columns(path: Path) -> list[str]:
         return list(pq.read_schema(path).names)
     except (pa.ArrowException, OSError):
         raise DataError(f"{path.name} starts like a Parquet file but is cut off or damaged") from None
-
-
-def header_of(head: bytes, wanted: Callable[[set[str]], bool]) -> str | None:
-    """The separator of a text table whose header has the wanted names: comma, semicolon, tab or bar.
-
-    Args:
-        head: the file's first bytes as UTF-8.
-        wanted: whether a set of column names, in lower case, is what is looked for.
-    """
-    line = head.decode("utf-8", "replace").lstrip().splitlines()[:1]
-    for separator in ",;\t|":
-        names = next(csv.reader(line, delimiter=separator), []) if line else []
-        if wanted({n.strip().lower() for n in names}):
-            return separator
-    return None
 
 
 def content_of(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""What the user named, as batches of files: each batch becomes one result set."""
+"""What the user named, as batches of files: each becomes one result set; and the files that come with the package."""
 
 from __future__ import annotations
 
@@ -8,14 +8,21 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.results.intake.archives import Contents, Member, is_one_file, is_zip, unpack, walk
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ROWS = "results.jsonl"
 """The row file of a run folder."""
 
 _SIBLINGS = 2000
+_PAPER = "spearman_paper.csv"
+_PERPLEXITY = "perplexity"
+_ENDINGS = (".csv", ".jsonl", ".jsonl.gz", ".parquet")
 
 
 @dataclass(frozen=True)
@@ -167,3 +174,46 @@ def lone(path: Path, named: bool = True, *, name: str = "", siblings: bool = Tru
 def _source_name(path: Path) -> str:
     name = path.resolve().parent.name if path.name.startswith(ROWS) else ""
     return name or re.sub(r"\.(gz|zst)$", "", path.name)
+
+
+def sample_folder() -> Path:
+    """Where the sample results lie, in an installed package or in a checkout.
+
+    Raises:
+        UserError: where they are missing.
+    """
+    package = Path(__file__).resolve().parents[2]
+    for folder in (package / "_app" / "sample_results", package.parent / "sample_results"):
+        if folder.is_dir():
+            return folder
+    raise UserError("the sample results are missing from this installation; install the package again")
+
+
+def sample_result_files() -> list[Path]:
+    """The sample result files, by name.
+
+    Raises:
+        UserError: where they are missing.
+    """
+    others = (_PAPER, *(p.name for p in sample_perplexity_files()))
+    return sorted(p for p in sample_folder().iterdir() if p.name.endswith(_ENDINGS) and p.name not in others)
+
+
+def sample_perplexity_files() -> list[Path]:
+    """The sample files of perplexity rows, by name; see ``table.perplexity``.
+
+    Raises:
+        UserError: where the sample results are missing.
+    """
+    return sorted(p for p in sample_folder().iterdir() if _PERPLEXITY in p.name and p.name.endswith(".jsonl"))
+
+
+def paper_correlations() -> pd.DataFrame:
+    """The three rank correlations the Michelangelo paper states (its Figure 9: ten models, 128K tokens).
+
+    Returns:
+        One row per pair: ``task_a``, ``task_b``, ``rho``, ``n_models``, ``source_title``, ``source_url``.
+    """
+    import pandas as pd
+
+    return pd.read_csv(sample_folder() / _PAPER)

@@ -11,9 +11,10 @@ from michelangelo.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from michelangelo.results.intake.mapping import Proposal
-
 Level = Literal["samples", "averages"]
+
+LENGTH_COLUMNS = "length columns"
+"""What a column is mapped to that holds the scores at the length its name says."""
 
 BINNED_LENGTH = "binned_length"
 """Flag of a row whose nominal length is the upper end of the power-of-two bin its measured length lies in."""
@@ -52,6 +53,40 @@ class Given:
     columns: Mapping[str, str] = field(default_factory=dict)
     tasks: Mapping[str, str] = field(default_factory=dict)
     level: Level | None = None
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What a table's columns are taken for.
+
+    Attributes:
+        name: the file's name.
+        columns: the field each column stands for; ``LENGTH_COLUMNS`` where its name is a length and its cells scores.
+        offered: every column of the table.
+        unsure: fields that several columns could be, with those columns.
+        missing: of model, task, target_tokens and score: what no column says.
+        scale: what scores are divided by, where the table says so itself (percent signs); else ``None``.
+        scale_question: what has to be asked of the scale, ``""`` where nothing.
+        level: whether rows are samples or averages.
+        preview: the first rows of the columns that are taken, without replies.
+        likely: whether it looks like results at all.
+    """
+
+    name: str
+    columns: Mapping[str, str]
+    offered: tuple[str, ...]
+    unsure: Mapping[str, tuple[str, ...]]
+    missing: tuple[str, ...]
+    scale: float | None
+    scale_question: str
+    level: Level
+    preview: pd.DataFrame = field(compare=False)
+    likely: bool = True
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing has to be asked."""
+        return not (self.unsure or self.missing or self.scale_question)
 
 
 class NeedsError(DataError):

@@ -45,6 +45,7 @@ class Look:
             kinds (``object``, ``array``, ``text``, ``number``, ``truth``, ``null``). Elsewhere empty.
         columns: of a table, a Parquet file or a spreadsheet: the column names as they stand there. Elsewhere empty.
         members: of a zip: the names in it. Elsewhere empty.
+        separator: of a text table: what stands between its cells, of ``SEPARATORS``.
     """
 
     path: Path
@@ -54,6 +55,7 @@ class Look:
     keys: Mapping[str, str] = field(default_factory=dict)
     columns: tuple[str, ...] = ()
     members: tuple[str, ...] = ()
+    separator: str = ","
 
     def has(self, *keys: str) -> bool:
         """Whether all of these are among the top-level keys."""
@@ -168,6 +170,9 @@ def _parsed(text: str) -> Any:
 
 def _look_at_table(path: Path, name: str, head: bytes) -> Look:
     lines = head.decode("utf-8", "replace").lstrip().splitlines()[:1]
-    headers = [tuple(next(csv.reader(lines, delimiter=s), [])) for s in SEPARATORS] if lines else [()]
-    columns = max(headers, key=len)
-    return Look(path, name, "table", head, columns=columns) if len(columns) > 1 else Look(path, name, "text", head)
+    headers = {s: tuple(next(csv.reader(lines, delimiter=s), [])) for s in SEPARATORS}
+    separator = max(SEPARATORS, key=lambda s: len(headers[s]))
+    columns = headers[separator]
+    if len(columns) < 2:
+        return Look(path, name, "text", head)
+    return Look(path, name, "table", head, columns=columns, separator=separator)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.intake.cells import parts
-from michelangelo.results.intake.given import Given, Level
+from michelangelo.results.intake.given import LENGTH_COLUMNS, Given, Level, Proposal
 from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.tables import parts
 from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens, says_percent
 
 SAMPLE_ROWS = 1000
 """How many rows decide what columns stand for."""
 
 PREVIEW_ROWS = 5
-
-LENGTH_COLUMNS = "length columns"
-"""What a column is mapped to that holds the scores at the length its name says."""
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "model": ("model", "model_name", "model_id", "modelname", "llm", "system", "engine", "modelo", "modell"),
@@ -86,40 +82,6 @@ ONE_SAMPLE = ("instance_id", "response", "repeat", "seed", "extracted")
 
 _LONG = ("response", "answer", "extracted", "error")
 _LOOKED_AT, _MOST = 200, 0.5
-
-
-@dataclass(frozen=True)
-class Proposal:
-    """What a table's columns are taken for.
-
-    Attributes:
-        name: the file's name.
-        columns: the field each column stands for; ``LENGTH_COLUMNS`` where its name is a length and its cells scores.
-        offered: every column of the table.
-        unsure: fields that several columns could be, with those columns.
-        missing: of model, task, target_tokens and score: what no column says.
-        scale: what scores are divided by, where the table says so itself (percent signs); else ``None``.
-        scale_question: what has to be asked of the scale, ``""`` where nothing.
-        level: whether rows are samples or averages.
-        preview: the first rows of the columns that are taken, without replies.
-        likely: whether it looks like results at all.
-    """
-
-    name: str
-    columns: Mapping[str, str]
-    offered: tuple[str, ...]
-    unsure: Mapping[str, tuple[str, ...]]
-    missing: tuple[str, ...]
-    scale: float | None
-    scale_question: str
-    level: Level
-    preview: pd.DataFrame = field(compare=False)
-    likely: bool = True
-
-    @property
-    def sure(self) -> bool:
-        """Whether nothing has to be asked."""
-        return not (self.unsure or self.missing or self.scale_question)
 
 
 def plain_name(column: str) -> str:

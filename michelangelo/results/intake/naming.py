@@ -58,3 +58,13 @@ def upper_bound(tokens: int) -> int:
     if tokens == _SMALLEST_BIN:
         return 2 * _SMALLEST_BIN
     return 1 << max(0, tokens - 1).bit_length()
+
+
+def folder_of(name: str) -> PurePosixPath:
+    """The folder part of a name inside an upload; ``.`` where there is none."""
+    return PurePosixPath(name).parent
+
+
+def packed_base(name: str) -> str:
+    """The last part of a name, without ``.gz`` or ``.zst``."""
+    return re.sub(r"\.(?:gz|zst)$", "", PurePosixPath(name).name, flags=re.IGNORECASE)

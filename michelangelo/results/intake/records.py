@@ -1,21 +1,92 @@
-"""Records of foreign files one at a time, whatever they are kept in: JSON lines, one JSON value, a table, Parquet."""
+"""Records of foreign files one at a time, whatever they are kept in, and the rows that readers make of them."""
 
 from __future__ import annotations
 
-import math
+import json
+import re
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from michelangelo.errors import DataError
-from michelangelo.results.intake.files import MAX_BYTES, CutOff, encoding_of, header_of, open_bytes, raw_head
-from michelangelo.results.intake.foreign import Rows, json_lines
+from michelangelo.models.failures import failure
+from michelangelo.results.intake.files import CutOff, open_text
+from michelangelo.results.intake.given import Given
 from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.naming import EMPTY
+from michelangelo.results.intake.tables import Table, Unread, columns_of, json_objects, parquet_file, parts
+from michelangelo.results.table.schema import Details
+from michelangelo.results.table.values import is_blank
+
+UNSCORED = "unscored"
+"""Flag of a sample that the other tool finished but gave no score, on purpose or because its grader failed."""
+
+LIMIT_HIT = "stopped_by_limit"
+"""Flag of a sample that hit a limit and was scored by the other tool all the same; its score is kept."""
 
 Record = Mapping[str, Any]
 
+Cells = dict[str, Any]
+"""One row: values by field, named as in ``schema.FIELDS`` and ``schema.EXTRA``."""
+
+
+@dataclass
+class Rows(Unread):
+    """What a reader is given, and where it puts the rows, problems and sentences of a file.
+
+    Attributes:
+        details: which of the bulky fields are wanted; without any, ``add`` drops the texts.
+        beside: the other files of the same folder or archive by name.
+        given: what the user said of the file.
+        scale: how its scores became 0 to 1, see ``Table``.
+        rows: the rows so far.
+        numbers: the line or item each row came from.
+        blank: how many replies say nothing, see ``of_reply``.
+    """
+
+    details: Details = True
+    beside: Mapping[str, Path] = field(default_factory=dict)
+    given: Given = field(default_factory=Given)
+    scale: str = ""
+    rows: list[Cells] = field(default_factory=list)
+    numbers: list[int] = field(default_factory=list)
+    blank: int = 0
+
+    def add(self, number: int, cells: Cells) -> None:
+        """Take one row, without its missing values."""
+        left_out = frozenset() if self.details else _BULKY
+        self.blank += cells.get("error") == EMPTY
+        self.rows.append({k: v for k, v in cells.items() if v is not None and k not in left_out})
+        self.numbers.append(number)
+
+    def say(self, count: int, one: str, many: str) -> None:
+        """Add a sentence about ``count`` things, if there are any; ``{n}`` in ``many`` is their number."""
+        if count:
+            self.messages.append(one if count == 1 else many.format(n=f"{count:,}"))
+
+    def table(self) -> Table:
+        """All of it as a table."""
+        self.say(self.blank, "1 reply is blank; it scores 0 and counts as unparsed", _BLANK)
+        scale, problems = self.scale if self.rows else "", tuple(self.problems)
+        return Table(columns_of(self.rows), self.numbers, problems, tuple(self.messages), scale, self.unlisted)
+
+
+_BLANK = "{n} replies are blank; they score 0 and count as unparsed"
+_BULKY = frozenset({"response", "extracted", "answer", "scores", "params"})
+
 _CHUNK = 8
+"""How many rows of a table are in memory at once: a prompt may have megabytes."""
+
+
+def of_reply(response: str | None, score: float | None, failure: str | None = None) -> Cells:
+    """Reply, score and status; a blank reply that scores 0, as the tools have it, is not missing but unparsed."""
+    if failure:
+        return {"response": response, "status": "provider_error", "error": failure}
+    blank = is_blank(response) and not score
+    status = "no_reference" if score is None else "unparsed" if blank else "ok"
+    error = EMPTY if blank and score is not None else None
+    return {"response": response, "score": score, "status": status, "error": error}
 
 
 def records_of(look: Look, rows: Rows, wanted: Collection[str] | None = None) -> Iterator[tuple[int, Record]]:
@@ -32,74 +103,55 @@ def records_of(look: Look, rows: Rows, wanted: Collection[str] | None = None) ->
     Raises:
         DataError: where the file is damaged beyond reading.
     """
-    if look.kind in ("lines", "object", "array"):
+    if look.kind == "parquet":
+        yield from enumerate(_batches(look, wanted), 1)
+    elif look.kind == "table":
+        for part in parts(look, wanted, at_once=_CHUNK):
+            rows.note(part)
+            cells = part.cells.astype(object).where(part.cells.notna(), None)
+            yield from zip(part.rows or (), cells.to_dict("records"), strict=True)
+    else:
         yield from json_lines(look, rows)
-        return
-    read = _batches(look, wanted) if look.kind == "parquet" else _cells(look, rows, wanted)
-    for number, record in enumerate(read, 1):
-        yield number, {str(name).strip().lower(): value for name, value in record.items()}
 
 
 def _batches(look: Look, wanted: Collection[str] | None) -> Iterator[Record]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    with parquet_file(look) as file:
+        names = [n for n in file.schema_arrow.names if wanted is None or n.strip().lower() in wanted]
+        for batch in file.iter_batches(batch_size=_CHUNK, columns=names):
+            for record in batch.to_pylist():
+                yield {str(name).strip().lower(): value for name, value in record.items()}
 
+
+def json_lines(look: Look, unread: Unread, path: Path | None = None) -> Iterator[tuple[int, dict[str, Any]]]:
+    """``json_objects``, without the sizes of lines."""
+    return ((number, item) for number, item, _ in json_objects(look, unread, path))
+
+
+def json_of(look: Look, path: Path | None = None) -> Any:
+    """The JSON value a file holds; ``NaN`` and ``Infinity`` are allowed.
+
+    Args:
+        look: the file.
+        path: another file, such as a companion, in its place.
+
+    Raises:
+        DataError: where it is cut off or no JSON.
+    """
+    file = path or look.path
+    shown = look.name if path is None else path.name
     try:
-        with pq.ParquetFile(look.path) as file:
-            size = sum(file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups))
-            if size > MAX_BYTES:
-                raise DataError(f"{look.name} unpacks to {size:,} bytes; the limit is {MAX_BYTES:,}")
-            names = [n for n in file.schema_arrow.names if wanted is None or n.strip().lower() in wanted]
-            for batch in file.iter_batches(batch_size=_CHUNK, columns=names):
-                yield from batch.to_pylist()
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{look.name} is cut off or damaged: {str(error).splitlines()[0]}") from None
+        with open_text(file) as stream:
+            return json.loads(stream.read())
+    except (ValueError, RecursionError, *CutOff):
+        raise DataError(f"{shown} is cut off or damaged: it is not one whole JSON value") from None
 
 
-def _cells(look: Look, rows: Rows, wanted: Collection[str] | None) -> Iterator[Record]:
-    names = {c.strip().lower() for c in look.columns}
-    done = 0
-    try:
-        with open_bytes(look.path) as stream:
-            chunks = pd.read_csv(
-                stream,
-                sep=header_of(look.head, names.issubset) or ",",
-                dtype=str,
-                keep_default_na=False,
-                na_values=[""],
-                index_col=False,
-                encoding=encoding_of(raw_head(look.path)),
-                encoding_errors="replace",
-                usecols=None if wanted is None else lambda c: c.strip().lower() in wanted,
-                chunksize=_CHUNK,
-                low_memory=False,
-            )
-            for chunk in chunks:
-                for record in chunk.astype(object).where(chunk.notna(), None).to_dict("records"):
-                    yield {str(name): value for name, value in record.items()}
-                done += len(chunk)
-    except (pd.errors.ParserError, pd.errors.EmptyDataError, *CutOff) as error:
-        if not done:
-            raise DataError(f"{look.name} can't be read as a table: {str(error)[:120]}") from None
-        rows.messages.append(f"the table can't be read after row {done:,} ({str(error)[:80]})")
+_HTTP = re.compile(r"(?:HTTP|status(?:[ _]code)?|error code)[ :=]*([45]\d\d)\b", re.IGNORECASE)
+_LATE = re.compile(r"time(?:d)? ?out|deadline", re.IGNORECASE)
 
 
-def number_or_none(value: object) -> float | None:
-    """A finite number, also written as text; ``None`` for anything else, truth values included."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return None
-    try:
-        found = float(value)
-    except (ValueError, OverflowError):
-        return None
-    return found if math.isfinite(found) else None
-
-
-def text_or_none(value: object) -> str | None:
-    """A text; ``None`` for anything else."""
-    return value if isinstance(value, str) else None
-
-
-def is_blank(text: str | None) -> bool:
-    """Whether a reply is there but says nothing."""
-    return text is not None and not text.strip()
+def status_of_error(message: str) -> str:
+    """The status that another tool's error text stands for, by the HTTP status and the words in it."""
+    code = _HTTP.search(message)
+    status = failure(int(code[1]) if code else 0, message[:4000]).status
+    return "timeout" if status == "provider_error" and _LATE.search(message[:4000]) else status

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.formats import UnknownFormatError, formats, read_as, recognise, title_of, weakness
+from michelangelo.results.formats import UnknownFormatError, formats, recognise
 from michelangelo.results.intake.archives import Member
 from michelangelo.results.intake.files import content_of
 from michelangelo.results.intake.gathering import Batch
@@ -149,10 +149,11 @@ class Intake:
         weak, unwanted, short = False, left_out(self.details), PurePosixPath(member.name).name
         try:
             key, look = recognise(member.path, member.name, shown=short if self.batch.lone else member.name)
-            weak = weakness(formats()[key]) > 0
-            found = FileFound(member.name, key, title_of(key))
+            form = formats()[key]
+            weak = form.late > 0
+            found = FileFound(member.name, key, form.title)
             start = 1
-            for table in read_as(key, look, details=self.details, beside=self._beside(member), given=self.given):
+            for table in form.tables(look, details=self.details, beside=self._beside(member), given=self.given):
                 rows = table.rows if table.rows is not None else range(start, start + len(table.cells))
                 start += len(table.cells)
                 cells, scale = _scaled(table, self.given)

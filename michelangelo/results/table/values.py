@@ -1,8 +1,12 @@
-"""Numbers and lengths as people write them in tables: ``87,5 %``, ``128K``, ``131,072``, ``upto_128K``, ``correct``."""
+"""Values as people and tools write them: ``87,5 %``, ``128K``, ``131,072``, ``upto_128K``, ``correct``, seconds."""
 
 from __future__ import annotations
 
+import json
+import math
 import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -98,3 +102,92 @@ def lengths_of(column: pd.Series[Any]) -> pd.Series[float]:
     found = [parse_tokens(v) for v in distinct]
     values = np.array([*(np.nan if v is None else float(v) for v in found), np.nan])
     return pd.Series(values[codes], index=column.index)
+
+
+def number(value: Any) -> float | None:
+    """A finite number; truth values are 1 and 0, anything else (text, NaN, an infinity) is none."""
+    if not isinstance(value, (bool, int, float)):
+        return None
+    try:
+        found = float(value)
+    except OverflowError:
+        return None
+    return found if math.isfinite(found) else None
+
+
+def whole(value: Any) -> int | None:
+    """A whole number of 0 or more below 2^53; none where the value is anything else. Digits in text count."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, str):
+        value = int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else None
+    found = number(value)
+    return int(found) if found is not None and found.is_integer() and 0 <= found < 2**53 else None
+
+
+def text(value: Any) -> str | None:
+    """Text that isn't empty; numbers are written out, lists and objects as JSON."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def mapping(value: Any) -> Mapping[str, Any]:
+    """The object itself, or an empty one where the value is anything else."""
+    return value if isinstance(value, dict) else {}
+
+
+def sequence(value: Any) -> Sequence[Any]:
+    """The list itself, or an empty one where the value is anything else."""
+    return value if isinstance(value, list) else []
+
+
+_NOMINAL = re.compile(r"(\d+(?:\.\d+)?) *([kKmM]?)")
+
+
+def length_of(value: Any, *, thousand: int = 1024) -> int | None:
+    """A nominal length in tokens from a number or a text such as ``4096``, ``4k`` or ``1M``.
+
+    Args:
+        value: what stands in the file.
+        thousand: what ``k`` means there; ``M`` is its square.
+    """
+    found = whole(value)
+    if found is not None or not isinstance(value, str):
+        return found
+    match = _NOMINAL.fullmatch(value.strip())
+    if not match:
+        return None
+    power = {"": 0, "k": 1, "m": 2}[match[2].lower()]
+    return whole(float(match[1]) * thousand**power)
+
+
+def when(value: Any) -> str | None:
+    """An ISO 8601 time from itself or from seconds since 1970."""
+    seconds = number(value)
+    if seconds is not None and 0 < seconds < 2**33:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    return value if isinstance(value, str) and value else None
+
+
+def number_or_none(value: object) -> float | None:
+    """A finite number, also written as text; ``None`` for anything else, truth values included."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        found = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def text_or_none(value: object) -> str | None:
+    """A text; ``None`` for anything else."""
+    return value if isinstance(value, str) else None
+
+
+def is_blank(text: str | None) -> bool:
+    """Whether a reply is there but says nothing."""
+    return text is not None and not text.strip()

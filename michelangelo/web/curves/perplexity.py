@@ -10,7 +10,7 @@ import streamlit as st
 from michelangelo import plots
 from michelangelo.analysis.perplexity import perplexity, perplexity_beside_scores, perplexity_relation
 from michelangelo.errors import MichelangeloError, UserError
-from michelangelo.results.intake.sample import sample_perplexity_files
+from michelangelo.results.intake.gathering import sample_perplexity_files
 from michelangelo.results.table.perplexity import load_perplexity
 from michelangelo.web.curves.data import Shown
 from michelangelo.web.shared import sources

@@ -11,7 +11,7 @@ from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import parse_length
 from michelangelo.lsq.registry import tasks
 from michelangelo.results import Given, Proposal
-from michelangelo.results.intake.mapping import LENGTH_COLUMNS
+from michelangelo.results.intake.given import LENGTH_COLUMNS
 from michelangelo.web.results import uploads
 from michelangelo.web.shared.show import attempt
 
