@@ -318,12 +318,12 @@ def run() -> dict[str, Any]:
 def tables(times: int) -> Iterator[str]:
     """The Markdown tables, one text each."""
     sets = max(100, times // 4)
-    yield _table(
+    yield table(
         f"Means of 0/1 scores: exact coverage of 95 % intervals over {len(SHARES)} true shares from 0.01 to 0.99, %.",
         ("n", "Wilson (used), average", "worst", "at share", "Jeffreys, average", "worst", "at share"),
         (_binary_row(n) for n in SIZES),
     )
-    yield _table(
+    yield table(
         f"Means of graded scores: coverage of 95 % intervals, %, and average width; {len(TRUTHS)} truths, {times:,} "
         "sets each. Average over truths, and the worst of them. Guaranteed is Gaffke's interval; the last columns are "
         "methods in common use, for comparison.",
@@ -331,40 +331,40 @@ def tables(times: int) -> Iterator[str]:
          "plain t, average", "worst", "width", "percentile bootstrap, average", "worst", "width"),
         (_means_row(n, times) for n in SIZES),
     )  # fmt: skip
-    yield _table(
+    yield table(
         "Graded means, truth by truth: coverage, %.",
         ("truth", *(f"n = {n}" for n in SIZES[:6])),
         _truth_rows(SIZES[:6], times),
     )
-    yield _table(
+    yield table(
         "What the pseudo-observations cost: width of the interval as a multiple of the plain t interval's.",
         ("truth", *(f"n = {n}" for n in SIZES[:6])),
         _cost_rows(SIZES[:6], times),
     )
-    yield _table(
+    yield table(
         f"Paired differences: coverage of 95 % intervals, %, {sets:,} sets for each of {len(TRUTHS)} truths (five "
         "pairs of 0/1 models). Where the means are equal, what is missing to 100 are false alarms.",
         ("kind", "n", "used, average", "worst", "width", "plain t, average", "worst", "width"),
         (row for n in SIZES[:6] for row in _paired_rows(n, sets)),
     )
-    yield _table(
+    yield table(
         f"From one curve of 8 lengths: coverage, %, {sets:,} sets. Straight falls from 0.95 to 0.32, flat stays at "
         "0.95, bent falls to 0.35 and stays there.",
         ("scores", "curve", "n per length", *curve_coverage("0/1", STRAIGHT, 5, 2, 0)),
         _curve_rows(sets),
     )
-    yield _table(
+    yield table(
         "Two curves of 8 lengths (three for equal slopes): coverage of the first two, false alarms of the tests at 5 % "
         f"for the others, %; {sets:,} sets. Shared: all answer the same questions, and some are hard for all.",
         ("scores", "questions", "n per length", *comparison_rates(5, 2, 0, together=False)),
         _comparison_rows(sets),
     )
-    yield _table(
+    yield table(
         "Plateaus said, %: false alarms on straight and flat curves, and how often that of the bent curve is seen.",
         ("n per length", "straight", "flat", "bent"),
-        ((n, *(_percent(v) for v in plateau_rates(n, sets, 3).values())) for n in (10, 30, 100, 300)),
+        ((n, *(percent(v) for v in plateau_rates(n, sets, 3).values())) for n in (10, 30, 100, 300)),
     )
-    yield _table(
+    yield table(
         f"Spearman's coefficient of the true scores: coverage, %, {sets:,} sets of models drawn from a normal "
         "distribution; worst and average over its correlation 0, 0.4, 0.8 and 0.95, and the coefficient 0.79 (0.8) by "
         "itself; last, there, the interval that takes the scores as exact.",
@@ -383,13 +383,13 @@ def _rank_rows(times: int) -> Iterator[tuple[Any, ...]]:
                 found = [rank_coverage(models, instances, rho, kind, times) for rho in RHOS]
                 ours = [f["true scores"] for f in found]
                 figures = (float(np.mean(ours)), min(ours), ours[2], found[2]["as given"])
-                yield kind, models, instances, *(_percent(v) for v in figures)
+                yield kind, models, instances, *(percent(v) for v in figures)
 
 
 def _truth_rows(sizes: Sequence[int], times: int) -> Iterator[tuple[Any, ...]]:
     found = [graded_coverage(n, times)["coverage"] for n in sizes]
     for name in TRUTHS:
-        yield name, *(_percent(by_truth[name]) for by_truth in found)
+        yield name, *(percent(by_truth[name]) for by_truth in found)
 
 
 def _cost_rows(sizes: Sequence[int], times: int) -> Iterator[tuple[Any, ...]]:
@@ -402,7 +402,7 @@ def _binary_row(n: int) -> tuple[Any, ...]:
     cells: list[Any] = [n]
     for by in ("wilson", "jeffreys"):
         found = binary_coverage(n, by)
-        cells += [_percent(found.mean()), _percent(found.min()), SHARES[found.argmin()]]
+        cells += [percent(found.mean()), percent(found.min()), SHARES[found.argmin()]]
     return tuple(cells)
 
 
@@ -410,14 +410,14 @@ def _means_row(n: int, times: int) -> tuple[Any, ...]:
     cells: list[Any] = [n]
     for method in (ours, gaffke, plain_t, plain_bootstrap):
         found = graded_coverage(n, times, method=method)
-        cells += [*(_percent(f(found["coverage"])) for f in (np.mean, np.min)), f"{found['width'].mean():.3f}"]
+        cells += [*(percent(f(found["coverage"])) for f in (np.mean, np.min)), f"{found['width'].mean():.3f}"]
     return tuple(cells)
 
 
 def _paired_rows(n: int, times: int) -> Iterator[tuple[Any, ...]]:
     tables = [paired_coverage(n, times), paired_coverage(n, times, plain=True)]
     for kind in tables[0].index:
-        figures = [(_percent(t.loc[kind, "average"]), _percent(t.loc[kind, "worst"]), f"{t.loc[kind, 'width']:.3f}")
+        figures = [(percent(t.loc[kind, "average"]), percent(t.loc[kind, "worst"]), f"{t.loc[kind, 'width']:.3f}")
                    for t in tables]  # fmt: skip
         yield kind, n, *figures[0], *figures[1]
 
@@ -427,24 +427,39 @@ def _curve_rows(times: int) -> Iterator[tuple[Any, ...]]:
         for name, means in (("straight", STRAIGHT), ("flat", FLAT), ("bent", BENT)):
             for n in (10, 30, 100):
                 found = curve_coverage(kind, means, n, times, 1)
-                yield kind, name, n, *(_percent(v) for v in found.values())
+                yield kind, name, n, *(percent(v) for v in found.values())
 
 
 def _comparison_rows(times: int) -> Iterator[tuple[Any, ...]]:
     for kind, together in (("0/1", False), ("0/1", True), ("graded", False)):
         for n in (10, 30, 100):
             found = comparison_rates(n, times, 2, together=together, kind=kind)
-            yield kind, "shared" if together else "own", n, *(_percent(v) for v in found.values())
+            yield kind, "shared" if together else "own", n, *(percent(v) for v in found.values())
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
+    """A share as per cent with one decimal."""
     return f"{100 * share:.1f}"
 
 
-def _table(caption: str, head: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
+def table(caption: str, head: Sequence[str], rows: Iterator[tuple[Any, ...]]) -> str:
+    """A Markdown table under its caption."""
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(str(c) for c in row)} |" for row in rows]
     return f"{caption}\n\n" + "\n".join(lines)
+
+
+def write_between(texts: Iterator[str], marks: tuple[str, str], file: Path | None) -> None:
+    """Print texts, or write them between two markers of a Markdown file."""
+    if file is None:
+        for text in texts:
+            print(f"{text}\n", flush=True)
+        return
+    made = "\n\n".join(texts)
+    page = file.read_text(encoding="utf-8")
+    before, after = page.split(marks[0])[0], page.split(marks[1])[1]
+    with replacing(file) as temporary:
+        temporary.write_text(f"{before}{marks[0]}\n\n{made}\n\n{marks[1]}{after}", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -453,15 +468,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--times", type=int, default=2000, help="simulated sets per truth and size (default 2000)")
     parser.add_argument("--write", type=Path, metavar="FILE", help="a Markdown file with the two markers")
     given = parser.parse_args(arguments)
-    if given.write is None:
-        for text in tables(given.times):
-            print(f"{text}\n", flush=True)
-        return 0
-    text = "\n\n".join(tables(given.times))
-    page = given.write.read_text(encoding="utf-8")
-    before, after = page.split(MARKS[0])[0], page.split(MARKS[1])[1]
-    with replacing(given.write) as temporary:
-        temporary.write_text(f"{before}{MARKS[0]}\n\n{text}\n\n{MARKS[1]}{after}", encoding="utf-8")
+    write_between(tables(given.times), MARKS, given.write)
     return 0
 
 

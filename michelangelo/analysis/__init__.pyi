@@ -25,6 +25,7 @@ from .effective import effective_length as effective_length
 from .effective import effective_lengths as effective_lengths
 from .gates import gate as gate
 from .intervals import Measured as Measured
+from .intervals import anytime_interval as anytime_interval
 from .intervals import bayesian as bayesian
 from .intervals import mean_interval as mean_interval
 from .intervals import measured as measured

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from michelangelo.analysis.dirichlet import quantiles
+from michelangelo.runs.betting import anytime_interval as anytime_interval
 
 Floats = npt.NDArray[np.float64]
 

@@ -38,6 +38,17 @@ def run(
     concurrency: Annotated[int | None, _whole("--concurrency", "Most requests in flight at each provider.")] = None,
     max_output: Annotated[int | None, _whole("--max-output-tokens", "Output limit per request.")] = None,
     budget: Annotated[float | None, typer.Option("--budget", help="Dollars that are never exceeded.")] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="STATEMENT",
+            help='End as soon as it is decided: "latent_list@128k >= 0.8", "A > B at 32k"; "" for no such end.',
+        ),
+    ] = None,
+    until_error: Annotated[
+        float | None, typer.Option("--until-error", help="Probability that --until is decided wrongly; 0.05.")
+    ] = None,
     timeout: Annotated[float | None, typer.Option("--timeout", help="Seconds per request.")] = None,
     tokenizer: Annotated[str | None, typer.Option("--tokenizer", help="The counter of the lengths.")] = None,
     limits: Annotated[
@@ -82,6 +93,8 @@ def run(
         "concurrency": concurrency,
         "max_output_tokens": max_output,
         "budget_usd": budget,
+        "until": until,
+        "until_error": until_error,
         "timeout_s": timeout,
         "tokenizer": tokenizer,
         "tags": read_settings(tags, "--tag") or None,
@@ -94,6 +107,7 @@ def run(
         if finished and not as_json:
             note(f"{out} holds {len(finished):,} answers, which are not asked again")
         _show_estimate(estimate(plan, build=True, finished=finished), as_json=as_json)
+        _say_until(plan)
     if not sound:
         note("the probe failed, so nothing was asked")
         raise typer.Exit(1)
@@ -104,9 +118,15 @@ def run(
     folder = create(plan, out)
     if retry_failed:
         reopen_failed(folder.path)
+    _say_until(plan)
     at_end = _work(folder.path, cache)
     _show_run(folder.path, folder.plan(), at_end, as_json=as_json)
     _end(at_end)
+
+
+def _say_until(plan: Plan) -> None:
+    if plan.until:
+        note(f"ends as soon as {plan.until!r} is decided, wrongly in {100 * plan.until_error:.3g} % of runs at most")
 
 
 def _show_estimate(found: Estimate, *, as_json: bool) -> None:
@@ -243,6 +263,8 @@ def _end(at_end: Progress) -> None:
         if sum(at_end.failed.values()) == at_end.done > 0:
             note("nothing was measured; --retry-failed asks again")
             raise typer.Exit(1)
+        if at_end.message:
+            note(at_end.message)
         return
     folder = at_end.folder
     again = shlex.join(["michelangelo", "run", "--plan", str(folder / "plan.toml"), "--out", str(folder)])

@@ -16,8 +16,9 @@ from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models.registry import open_model
 from michelangelo.runs.limits import check_limits, require_parties
+from michelangelo.runs.until import FORMS, claims_of
 
-FREE_TO_CHANGE = ("concurrency", "timeout_s", "budget_usd", "limits")
+FREE_TO_CHANGE = ("concurrency", "timeout_s", "budget_usd", "limits", "until", "until_error")
 """Fields that may differ when a run is resumed: they change how questions are asked, not which."""
 
 FREE_TO_GROW = ("models", "tasks", "lengths", "count", "repeats")
@@ -31,6 +32,7 @@ _NUMBERS: dict[str, tuple[type[int] | type[float], float, float]] = {
     "max_output_tokens": (int, 1, 1_000_000),
     "timeout_s": (float, 0.001, 86_400),
     "budget_usd": (float, 0, 1_000_000),
+    "until_error": (float, 0.0001, 0.5),
 }
 _OPTIONAL = ("max_output_tokens", "timeout_s", "budget_usd")
 
@@ -78,6 +80,8 @@ class Plan:
         timeout_s: seconds per attempt; ``None``: 300 and more for long prompts and outputs, see ``policy.timeout_s``.
         budget_usd: dollars that are never exceeded, requests in flight counted with the most they can cost; ``None``:
             no limit.
+        until: a statement that ends the run as soon as it is decided, see ``until.claims_of``; ``None``: all is asked.
+        until_error: probability that it is decided wrongly.
         tags: free labels, written into every row.
 
     Raises:
@@ -96,6 +100,8 @@ class Plan:
     max_output_tokens: int | None = None
     timeout_s: float | None = None
     budget_usd: float | None = None
+    until: str | None = None
+    until_error: float = 0.05
     tags: Mapping[str, str] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -109,6 +115,9 @@ class Plan:
             _check_number(name, getattr(self, name), kind, low, high)
         if not isinstance(self.tokenizer, str):
             raise UserError(f"tokenizer: {self.tokenizer!r} is not a name")
+        if not isinstance(self.until, str | None):
+            raise UserError(f"until: {self.until!r} is not a statement; write {FORMS}")
+        object.__setattr__(self, "until", self.until or None)
         _check_tables(self)
 
     @property
@@ -194,6 +203,8 @@ class Plan:
             get_task(name).params(**given)
             if given:
                 params[name] = {k: known[k].parse(v) for k, v in given.items()}
+        if self.until:
+            claims_of(self.until, models, self.tasks, self.lengths)
         return replace(self, models=models, params=params)
 
 

@@ -80,7 +80,7 @@ class Progress:
         run_id: its id.
         state: ``queued``, ``running``, ``stopping``, ``stopped``, ``completed``, ``failed`` or ``interrupted`` (its
             worker vanished; start it again to resume).
-        message: why it stopped or failed, ``""`` where there is nothing to say.
+        message: why it stopped or failed, or what became of its ``until``; ``""`` where there is nothing to say.
         done: finished questions, failed ones included.
         planned: questions.
         failed: finished questions without a score, by status.
@@ -185,7 +185,8 @@ def _state(run: RunFolder, plan: Plan, tally: Tally, state: Mapping[str, Any]) -
         return "queued", NOT_STARTED
     if name == "queued" and time.time() - float(state["heartbeat"]) < QUEUED_FOR_S:
         return name, message
-    if name == "completed" and tally.done < plan.planned:
+    decided = plan.until is not None and state.get("decided") == plan.until
+    if name == "completed" and tally.done < plan.planned and not decided:
         return "stopped", f"the plan has grown; {plan.planned - tally.done:,} questions are new"
     if name not in ("queued", "running", "stopping"):
         return name, message

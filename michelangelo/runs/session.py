@@ -33,6 +33,7 @@ from michelangelo.runs.speeds import Speeds
 from michelangelo.runs.spending import OutOfBudgetError, Spending
 from michelangelo.runs.store import Rows, RunFolder
 from michelangelo.runs.tally import SCORED, Tally
+from michelangelo.runs.until import Watch, claims_of
 from michelangelo.runs.waits import Waits, to_state
 from michelangelo.scoring.outcome import judge
 
@@ -90,6 +91,10 @@ class Session:
             for counted, reported in pairs:
                 if name in self.sizes:
                     self.sizes[name].learn_counts(counted, reported)
+        plan = self.plan
+        claims = claims_of(plan.until, plan.models, plan.tasks, plan.lengths) if plan.until else ()
+        self.watch = Watch(claims, plan.until_error, range(plan.seed, plan.seed + plan.count), plan.repeats)
+        self.watch.look(self.tally.finished)
         self.speeds = Speeds()
         self.waits = Waits()
         self.closed: dict[str, str] = {}
@@ -132,14 +137,18 @@ class Session:
             self.asking.cancel()
 
     def _end(self) -> tuple[str, str]:
+        if self.watch.decided:
+            asked = f"{self.tally.done:,} of {self.plan.planned:,} questions"
+            return "completed", f"decided after {asked}: {self.watch.words()}"
         if self.tally.done >= self.plan.planned:
-            return "completed", ""
+            return "completed", self.watch.words()
         if self.closed:
             return "failed", "; ".join(f"{model}: {why}" for model, why in self.closed.items())
         return "stopped", self.message
 
     async def _ask_all(self) -> None:
-        left = [name for name in self.models if any(True for _ in self._open_keys(name))]
+        asked = [name for name in self.models if not self.watch.settled(name)]
+        left = [name for name in asked if any(True for _ in self._open_keys(name))]
         if not left:
             return
         largest = max(self.plan.lengths) + (self.plan.max_output_tokens or 0)
@@ -173,6 +182,7 @@ class Session:
             return
         self.rows.append(row)
         self.tally.add(row)
+        self.watch.look(self.tally.finished)
         self.weight_done += weight(key.tokens)
         if row["status"] in CLOSES_MODEL:
             self.closed[key.model] = row["error"] or row["status"]
@@ -246,6 +256,7 @@ class Session:
         return {
             "state": self.state,
             "message": self.message,
+            "decided": self.plan.until if self.watch.decided else None,
             "planned": self.plan.planned,
             "done": self.tally.done,
             "failed": sum(self.tally.failed.values()),
@@ -333,7 +344,8 @@ class _Lane:
         session = self._session
         if session.folder.stop_requested:
             session.stop()
-        return not (session.stopping or self._out_of_budget or self._name in session.closed)
+        ended = session.stopping or self._out_of_budget or self._name in session.closed
+        return not (ended or session.watch.settled(self._name))
 
     async def _ask(self, key: Key, cell: Cell, instance: Instance) -> None:
         try:

@@ -29,7 +29,7 @@ class Tally:
     """Counts over a run's rows.
 
     Attributes:
-        finished: questions with a final row; a second row for the same question is not counted.
+        finished: questions with a final row, and its score; a second row for the same question is not counted.
         statuses: final rows by status.
         cells: final rows by (task, target length).
         unscored: final rows without a score by (task, target length).
@@ -42,7 +42,7 @@ class Tally:
         answered_unpriced: models with an answer whose cost is unknown.
     """
 
-    finished: set[Key] = field(default_factory=set)
+    finished: dict[Key, float | None] = field(default_factory=dict)
     statuses: Counter[str] = field(default_factory=Counter)
     cells: Counter[tuple[str, int]] = field(default_factory=Counter)
     unscored: Counter[tuple[str, int]] = field(default_factory=Counter)
@@ -62,7 +62,7 @@ class Tally:
         key = Key(row["model"], row["task"], row["target_tokens"], row["seed"], row["repeat"])
         if row["status"] in UNFINISHED or key in self.finished:
             return
-        self.finished.add(key)
+        self.finished[key] = row.get("score")
         self.statuses[row["status"]] += 1
         self.cells[key.task, key.tokens] += 1
         self.unscored[key.task, key.tokens] += row["status"] not in SCORED

@@ -30,7 +30,7 @@ def progress_line(at: Progress) -> str:
         parts.append("cost unknown")
     if at.eta_s is not None:
         parts.append(f"about {duration(at.eta_s)} left")
-    if at.message and at.state in ("failed", "stopped", "interrupted"):
+    if at.message and not at.active:
         parts.append(at.message)
     return " · ".join(parts)
 
@@ -72,4 +72,6 @@ def plan_line(plan: Plan) -> str:
     """What a run asks, in one line."""
     lengths = ", ".join(format_length(t) for t in plan.lengths)
     each = f"{plural(plan.count, 'sample')} per length" + (f", {plan.repeats} repeats" if plan.repeats > 1 else "")
-    return f"{', '.join(plan.tasks)} at {lengths} tokens · {each} from seed {plan.seed} · {', '.join(plan.models)}"
+    until = f" · until {plan.until} is decided" if plan.until else ""
+    asks = f"{', '.join(plan.tasks)} at {lengths} tokens · {each} from seed {plan.seed} · {', '.join(plan.models)}"
+    return asks + until
