@@ -91,6 +91,8 @@ def test_names_of_readers_say_their_defaults() -> None:
         "reader/recency?tokens=8192",
         "reader/retrieval?k=8&chunk=256",
         "reader/lossy?p=0.001",
+        "reader/stretch",
+        "reader/initial",
     ]
     for name in model_names("reader"):
         assert open_model(name).name == name

@@ -16,7 +16,7 @@ from michelangelo.analysis import anatomy, chance_rates, xray
 from michelangelo.analysis.lesson import lesson_of, single_removals, targets
 from michelangelo.analysis.names import task_order, task_title, tasks_by_title
 from michelangelo.analysis.sample_kinds import detailed
-from michelangelo.lsq import Anatomy, Instance, get_task, task, tasks, unregister
+from michelangelo.lsq import Anatomy, Cheat, Instance, get_task, task, tasks, unregister
 from michelangelo.lsq.generation import generate
 from michelangelo.plots import task_look
 from michelangelo.plots.palette import ORANGE, Look
@@ -37,6 +37,7 @@ class Bell(Toy):
     look = ("orange", "bowtie")
     paper = 4
     diagnosed = ("wrong value",)
+    cheats = (Cheat("deaf", "Hears nothing and counts nothing.", lambda reading: ()),)
 
     def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
         """Whether the count is off by one."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from michelangelo.analysis import Measured, anatomy, measured, xray
+from michelangelo.analysis import Measured, anatomy, cheats, measured, xray
 from michelangelo.analysis.lsq_xray import DEPTHS, PAIRS, measure
 from michelangelo.analysis.xray_edits import Answers, exchanged, units, without
 from michelangelo.analysis.xray_looks import Piece, pieces, separability, words
@@ -16,6 +17,8 @@ from michelangelo.analysis.xray_readers import list_everything, listing, shape
 from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq import Reading, Stream, get_task, tasks
 from michelangelo.lsq.generation import generate
+from michelangelo.models import open_model
+from michelangelo.models.model import Request
 from michelangelo.plots.xray import retrieval_by_chunks
 from tests.toy_task import Toy, toy_task
 
@@ -229,3 +232,46 @@ def test_what_cannot_be_met_is_told(toy: Toy) -> None:
     with pytest.raises(TooShortError, match="smallest feasible"):
         xray("toy", tokens=3)
     assert PAIRS > 0
+
+
+def test_neighbours_tell_what_a_line_alone_does_not() -> None:
+    texts = ["x", "red", "x", "y", "x", "blue", "x", "y"]
+    alike = [
+        [Piece("x", place in (0, 2), (texts[place - 1], texts[(place + 1) % 8])) for place in (0, 2, 4, 6)]
+        for _ in range(6)
+    ]
+    assert separability(alike) == [0.5] * 6
+    assert separability(alike, with_neighbours=True) == [1.0] * 6
+    instance = generate("latent_list", tokens=1024, seed=2, complexity=5)
+    lines = "".join(instance.texts("relevant", "filler")).splitlines()
+    for piece in pieces(instance, Stream("t")):
+        around = [*piece.near[:2], piece.text, *piece.near[2:]]
+        inside = [text for text in around if text]
+        assert any(lines[k : k + len(inside)] == inside for k in range(len(lines)))
+
+
+def test_cheats_are_measured_beside_what_needs_no_reading() -> None:
+    paper = {one.name: one for one in cheats("latent_list", {"layout": "paper"}, tokens=4096, instances=15)}
+    woven = {one.name: one for one in cheats("latent_list", tokens=4096, instances=15)}
+    assert paper["stretch"].score.mean > woven["stretch"].score.mean + 0.2
+    assert paper["stretch"].kept.mean < 0.15
+    assert woven["stretch"].kept.mean > 0.5
+    assert woven["initial"].score.mean <= woven["initial"].floor.mean
+    counted = {one.name: one for one in cheats("latent_list", {"view": "len"}, tokens=2048, instances=8)}
+    assert counted["counter"].score.mean == 1
+    with pytest.raises(UserError, match="idk names no cheats"):
+        cheats("idk", tokens=2048, instances=2)
+
+
+def test_cheap_readers_are_readers_of_the_prompt_alone() -> None:
+    for name in ("initial", "stretch"):
+        values = []
+        for seed in range(6):
+            instance = generate("latent_list", tokens=1500, seed=seed)
+            reply = asyncio.run(open_model(f"reader/{name}").complete(Request(instance.messages))).text
+            values.append(get_task("latent_list").score(instance, str(reply)).value)
+        found = {one.name: one for one in cheats("latent_list", tokens=1500, instances=6)}
+        assert found[name].score.mean == pytest.approx(sum(values) / 6)
+    prompt = generate("idk", tokens=1500, seed=0).messages
+    refused = asyncio.run(open_model("reader/stretch").complete(Request(prompt)))
+    assert (refused.text, refused.status) == (None, "provider_error")

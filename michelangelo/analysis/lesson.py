@@ -107,9 +107,11 @@ def lesson_of(instance: Instance) -> Lesson:
     """
     each = [(kind, unit) for kind in ROLES for unit in units(instance, kind)]
     each.sort(key=lambda pair: (pair[1][0].message, pair[1][0].start))
+    placed = [(segment, kind, place) for place, (kind, unit) in enumerate(each) for segment in unit]
+    placed.sort(key=lambda item: (item[0].message, item[0].start))
     lines: list[Line] = []
-    for place, (kind, unit) in enumerate(each):
-        for text in "\n".join(instance.text(segment).strip("\n") for segment in unit).splitlines():
+    for segment, kind, place in placed:
+        for text in instance.text(segment).strip("\n").splitlines():
             lines.append(Line(len(lines) + 1, text, kind, place))
     question = "".join(instance.texts("query")).strip()
     return Lesson(instance, tuple(lines), tuple(unit for _, unit in each), _look_up(lines, instance.seed), question)

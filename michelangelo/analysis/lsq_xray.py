@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from michelangelo.analysis.cheats import CheatNotes, CheatScore
 from michelangelo.analysis.intervals import Measured, measured
 from michelangelo.analysis.xray_edits import Answers, units
 from michelangelo.analysis.xray_looks import Piece, pieces, separability
@@ -84,11 +85,13 @@ class Xray:
         swap: share of pairs of updates that change the answer when exchanged, 0 to 1.
         interaction: share of pairs of which dropping one changes what the other contributes, 0 to 1.
         auc: area under the ROC curve of a bag of words, relevant against filler; 0.5 can't tell them apart.
+        auc_near: the same where the two pieces before and after are seen as well.
         retrieval: the retrieval reader by number of chunks.
         oracle: score of a reader of everything, 0 to 1.
         chance: score of a reader that guesses, 0 to 1.
         listing: score of a reader that lists everything which looks like an answer, 0 to 1.
         listing_lenient: the same by the most lenient of the task's metrics, 0 to 1.
+        cheats: what the task's cheap cheats score, and what they keep.
     """
 
     task: str
@@ -105,11 +108,18 @@ class Xray:
     swap: Measured
     interaction: Measured
     auc: Measured
+    auc_near: Measured
     retrieval: tuple[Retrieval, ...]
     oracle: Measured
     chance: Measured
     listing: Measured
     listing_lenient: Measured
+    cheats: tuple[CheatScore, ...]
+
+    @property
+    def best_cheat(self) -> CheatScore | None:
+        """The cheat that scores most; ``None`` where the task names none."""
+        return max(self.cheats, key=lambda one: one.score.mean or 0.0, default=None)
 
     @property
     def quarter(self) -> Retrieval:
@@ -119,12 +129,14 @@ class Xray:
 
     def figures(self) -> Iterator[tuple[str, Measured]]:
         """Every figure by name, retrieval as ``retrieval k=8``."""
-        for name in ("relevant", "needed", "evidence", "certified", "swap", "interaction", "auc"):
+        for name in ("relevant", "needed", "evidence", "certified", "swap", "interaction", "auc", "auc_near"):
             yield name, getattr(self, name)
         for point in self.retrieval:
             yield f"retrieval k={point.k}", point.score
         for name in ("oracle", "chance", "listing", "listing_lenient"):
             yield name, getattr(self, name)
+        for one in self.cheats:
+            yield f"cheat {one.name}", one.score
 
     def frame(self) -> pd.DataFrame:
         """One row per figure: ``task``, ``figure``, ``mean``, ``low``, ``high``, ``n``."""
@@ -193,19 +205,21 @@ def measure(
     if instances < 2:
         raise UserError(f"{instances} instances are too few for an X-ray; it needs at least 2")
     check_feasible(found, checked, tokens, range(seed, seed + instances), counter)
-    notes, total = _Notes(), 3 * instances + 1
+    notes, cheating, total = _Notes(), CheatNotes(found), 3 * instances + 1
     for i in range(instances):
         instance = found.build(checked, tokens=tokens, seed=seed + i, tokenizer=counter)
         stream = Stream("xray", task, seed + i)
         for step, part in enumerate((_note_edits, _note_pieces, _note_readers)):
             yield 3 * i + step, total
             part(found, instance, notes, stream)
+        reading = found.solver.read(instance.messages)
+        cheating.add(instance, reading, stream, notes.values["chance"][-1])
     yield total - 1, total
-    auc = separability(notes.pieces)
+    auc, near = separability(notes.pieces), separability(notes.pieces, with_neighbours=True)
     yield total, total
     return notes.summed(
         task=task, version=found.version, params=dict(params or {}), tokens=tokens, instances=instances, seed=seed,
-        tokenizer=tokenizer, auc=measured(auc),
+        tokenizer=tokenizer, auc=measured(auc), auc_near=measured(near), cheats=cheating.found(),
     )  # fmt: skip
 
 

@@ -15,7 +15,7 @@ from michelangelo.lsq.instance import Instance, Segment
 from michelangelo.lsq.task import Messages, Task
 
 Update = tuple[Segment, ...]
-"""The segments of one unit: one, or in a conversation the request and its reply."""
+"""The segments of one unit: one, or several that share a number, such as a request and its reply."""
 
 _NUMBER = re.compile(r"\s*-?\d+(\.\d+)?\s*")
 _WORD = re.compile(r"-?\w+")
@@ -29,15 +29,11 @@ class _Question:
 
 
 def units(instance: Instance, kind: str) -> list[Update]:
-    """The units of one kind in order; segments that carry one unit on into the next message are one (a turn)."""
-    found: list[Update] = []
-    for segment in instance.segments.of_kind(kind):
-        last = found[-1][-1] if found else None
-        if last and segment.unit and last.unit == segment.unit and last.message + 1 == segment.message:
-            found[-1] = (*found[-1], segment)
-        else:
-            found.append((segment,))
-    return found
+    """The units of one kind in the order of their first segments; segments that share a number are one unit."""
+    found: dict[str | int, list[Segment]] = {}
+    for place, segment in enumerate(instance.segments.of_kind(kind)):
+        found.setdefault(segment.unit if ":" in segment.unit else place, []).append(segment)
+    return [tuple(segments) for segments in found.values()]
 
 
 def without(instance: Instance, updates: Iterable[Update]) -> Messages:

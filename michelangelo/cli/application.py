@@ -41,7 +41,8 @@ _command(
 )
 _command(evaluation.score, "score runs/first/results.jsonl")
 _command(converting.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
-_command(measuring.xray, "xray latent_list --tokens 8k --set complexity=5")
+_command(measuring.xray, "xray latent_list --tokens 1k,8k --set complexity=5")
+_command(measuring.cheats, "cheats latent_list --tokens 1k,8k --set complexity=5")
 _command(instances.chance, "chance latent_list --set complexity=20 --draws 20000")
 _command(
     measuring.perplexity,

@@ -12,6 +12,7 @@ from michelangelo.cli.options import (
     AsJson,
     Count,
     Seed,
+    TaskName,
     TaskParams,
     TokenizerName,
     TokenLengths,
@@ -26,8 +27,6 @@ from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 
 MOST_SEED = 2**53 - 1
 """Seeds up to this size are the same number to every reader of an instance file."""
-
-TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task's name; see michelangelo tasks.")]
 
 
 def tasks(as_json: AsJson = False) -> None:
@@ -133,16 +132,21 @@ def chance(
         int, typer.Option("--draws", parser=whole_number, metavar="N", help="Simulated questions per row.")
     ] = 10_000,
     seed: Annotated[int, typer.Option("--seed", parser=whole_number, metavar="S", help="Of the simulation.")] = 0,
+    tokens: Annotated[str, typer.Option("--tokens", help="Length of the instances that cheap readers answer.")] = "2k",
     as_json: AsJson = False,
 ) -> None:
-    """Estimate a task's chance rate by simulation, with its 95 % interval and the paper's figure."""
+    """Estimate a task's chance rate by simulation, with its 95 % interval and the paper's figure, and its floors."""
+    from michelangelo.analysis import floors
     from michelangelo.lsq import get_task
+    from michelangelo.lsq.lengths import parse_length
 
     found = get_task(task)
     params = found.params(**read_settings(settings))
     rates = found.chance(params, draws=at_least("--draws", draws, 1), seed=seed)
+    lowest = floors(task, read_settings(settings), tokens=parse_length(tokens), seed=seed)
     if as_json:
-        print_json({"task": task, "seed": seed, "note": found.chance_note, "rates": [asdict(rate) for rate in rates]})
+        given = {"task": task, "seed": seed, "note": found.chance_note, "rates": [asdict(rate) for rate in rates]}
+        print_json({**given, "floors": [asdict(floor) for floor in lowest]})
         return
     rows = [
         (
@@ -155,5 +159,9 @@ def chance(
         for r in rates
     ]
     table(("simulated", "chance", "95 % interval", "draws", "published"), rows, title=f"{found.title}: chance")
+    if lowest:
+        shown = [(f"reader/{one.cheat}", one.complexity, one.view, str(one.score), one.score.n) for one in lowest]
+        columns = ("reader", "complexity", "view", "score", "instances")
+        table(columns, shown, title=f"What cheap readers score at {tokens}")
     if found.chance_note:
         echo(found.chance_note)

@@ -1,8 +1,9 @@
-"""Commands that measure instances' texts: xray and perplexity."""
+"""Commands that measure instances' texts: xray, cheats and perplexity."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,7 @@ from michelangelo.cli.options import (
     AsJson,
     Count,
     Seed,
+    TaskName,
     TaskParams,
     TokenizerName,
     TokenLengths,
@@ -22,12 +24,13 @@ from michelangelo.cli.options import (
 )
 from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, records, table, tracked
 from michelangelo.errors import UserError
+from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from michelangelo.analysis import Xray
+    from michelangelo.analysis import CheatScore, Xray
 
 _SAID = {
     "relevant": "relevant updates per instance",
@@ -37,6 +40,7 @@ _SAID = {
     "swap": "share of pairs whose exchange changes the answer",
     "interaction": "share of pairs where dropping one changes the other's contribution",
     "auc": "AUC of a bag of words, relevant against filler (0.5: can't be told apart)",
+    "auc_near": "the same with the two pieces before and after in sight",
     "oracle": "score of a reader of everything",
     "chance": "score of a random reader",
     "listing": "score of a reader that lists everything which looks like an answer",
@@ -47,7 +51,7 @@ _SAID = {
 def xray(
     task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's name; see michelangelo tasks.")] = None,
     all_tasks: Annotated[bool, typer.Option("--all", help="Every task, as one table.")] = False,
-    tokens: Annotated[str, typer.Option("--tokens", help="Length of the instances, such as 8k.")] = "8k",
+    tokens: Annotated[str, typer.Option("--tokens", help="Lengths of the instances, such as 1k,8k,128k.")] = "8k",
     instances: Annotated[
         int, typer.Option("--instances", parser=whole_number, metavar="N", help="Fresh instances per task.")
     ] = 20,
@@ -57,19 +61,28 @@ def xray(
     as_json: AsJson = False,
 ) -> None:
     """Measure a task: evidence, interdependence, distinguishability, and what retrieval alone scores."""
-    from michelangelo.lsq.lengths import parse_length
+    from michelangelo.lsq.lengths import parse_lengths
 
     if (task is None) != all_tasks:
         raise UserError("name one task, or give --all" if task is None else f"give either {task} or --all, not both")
     if all_tasks and settings:
         raise UserError("--set is for one task; it can't be given with --all")
     at_least("--instances", instances, 2)
-    given: dict[str, Any] = {"tokens": parse_length(tokens), "instances": instances, "seed": seed}
-    given["tokenizer"] = tokenizer
+    lengths, params = parse_lengths(tokens), read_settings(settings)
+    each: list[dict[str, Any]] = [
+        {"tokens": length, "instances": instances, "seed": seed, "tokenizer": tokenizer} for length in lengths
+    ]
+    if task is None and len(each) > 1:
+        raise UserError(f"--tokens {tokens}: the table of every task is of one length")
     if task is None:
-        _show_all(given, as_json)
-    else:
-        _show_one(_measured(task, read_settings(settings), given), as_json)
+        _show_all(each[0], as_json)
+        return
+    found = [_measured(task, params, given) for given in each]
+    if as_json:
+        print_json(found[0].as_dict() if len(found) == 1 else [one.as_dict() for one in found])
+        return
+    for one in found:
+        _show_one(one)
 
 
 def _measured(task: str, params: dict[str, str], given: dict[str, Any]) -> Xray:
@@ -79,19 +92,18 @@ def _measured(task: str, params: dict[str, str], given: dict[str, Any]) -> Xray:
         return measure(task, params, progress=show, **given)
 
 
-def _show_one(found: Xray, as_json: bool) -> None:
-    if as_json:
-        print_json(found.as_dict())
-        return
+def _show_one(found: Xray) -> None:
     from michelangelo.lsq import get_task
 
     title = f"{get_task(found.task).title}: {found.instances} instances of {found.tokens:,} tokens, seed {found.seed}"
     read = {f"retrieval k={point.k}": f"score of a reader of {point.k} best chunks, " for point in found.retrieval}
     shares = {f"retrieval k={p.k}": f"{p.read.mean or 0:.0%} of the text" for p in found.retrieval}
-    rows = [
-        (name, value.mean, _span(value.low, value.high), value.n, _SAID.get(name) or read[name] + shares[name])
-        for name, value in found.figures()
-    ]
+    said = _SAID | {name: words + shares[name] for name, words in read.items()}
+    for one in found.cheats:
+        floor = f"floor {one.floor} by {one.floor_from}"
+        best = ", the best cheat" if one is found.best_cheat else ""
+        said[f"cheat {one.name}"] = f"keeps {one.kept.mean or 0:.0%} of the units{best}; {floor}"
+    rows = [(name, value.mean, _span(value.low, value.high), value.n, said[name]) for name, value in found.figures()]
     table(("figure", "mean", "95 % interval", "n", "what it is"), rows, title=title)
 
 
@@ -134,6 +146,48 @@ def _figure(row: dict[str, Any], name: str) -> str:
     return f"{row[name]:.2f}" + ("" if low is None else f" ({low:.2f} to {high:.2f})")
 
 
+def cheats(
+    task: TaskName,
+    tokens: Annotated[str, typer.Option("--tokens", help="Lengths of the instances.")] = "1k,8k,128k",
+    instances: Annotated[
+        int, typer.Option("--instances", parser=whole_number, metavar="N", help="Fresh instances per length.")
+    ] = 30,
+    seed: Seed = 0,
+    settings: TaskParams = None,
+    tokenizer: TokenizerName = DEFAULT_TOKENIZER,
+    as_json: AsJson = False,
+) -> None:
+    """Measure what a task's cheap cheats score, beside what needs no reading."""
+    from michelangelo.analysis import cheats as measure
+    from michelangelo.lsq.lengths import parse_lengths
+
+    at_least("--instances", instances, 1)
+    params, found = read_settings(settings), {}
+    for length in parse_lengths(tokens):
+        given: dict[str, Any] = {"tokens": length, "instances": instances, "seed": seed, "tokenizer": tokenizer}
+        with progress_bar(f"cheats at {format_length(length)}") as show:
+            found[length] = measure(task, params, progress=show, **given)
+    if as_json:
+        rows = [{"tokens": length, **asdict(one)} for length, scores in found.items() for one in scores]
+        print_json({"task": task, "params": params, "seed": seed, "instances": instances, "cheats": rows})
+        return
+    _show_cheats(task, found, f"{instances} instances per length from seed {seed}")
+
+
+def _show_cheats(task: str, found: Mapping[int, Sequence[CheatScore]], of: str) -> None:
+    from michelangelo.lsq import get_task
+
+    rows = [
+        (one.name, format_length(length), str(one.score), str(one.floor), one.floor_from, f"{one.kept.mean or 0:.0%}")
+        for scores in zip(*found.values(), strict=True)
+        for length, one in zip(found, scores, strict=True)
+    ]
+    columns = ("cheat", "length", "score", "floor", "the floor is", "kept")
+    table(columns, rows, title=f"{get_task(task).title}: cheap cheats, {of}, with 95 % intervals")
+    for one in next(iter(found.values())):
+        echo(f"{one.name}: {one.summary}")
+
+
 def perplexity(
     models: Annotated[str, typer.Option("--models", help="Local models, separated by commas.")],
     task: Annotated[str, typer.Option("--task", help="A task's name; see michelangelo tasks.")],
@@ -170,8 +224,6 @@ def perplexity(
 
 
 def _show_perplexity(found: pd.DataFrame, *, as_json: bool) -> None:
-    from michelangelo.lsq.lengths import format_length
-
     rows = records(found)
     if as_json:
         print_json(rows)

@@ -22,6 +22,7 @@ def whole_number(text: str | int) -> int:
 
 
 TokenLengths = Annotated[str, typer.Option("--tokens", help="Lengths in tokens: 2k,8k,1m or plain numbers.")]
+TaskName = Annotated[str, typer.Argument(metavar="TASK", help="A task's name; see michelangelo tasks.")]
 TaskParams = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the task; may be given several times."),

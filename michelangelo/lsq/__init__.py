@@ -5,7 +5,7 @@ from michelangelo.lsq.parameters import Parameter, parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import get_task, task, tasks, unregister
 from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Solver, Task
+from michelangelo.lsq.task import Anatomy, Chance, Cheat, Reading, Scorable, Solver, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Anatomy",
     "Certificate",
     "Chance",
+    "Cheat",
     "Instance",
     "Parameter",
     "Reading",

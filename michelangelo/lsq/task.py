@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 from michelangelo.lsq.instance import Instance, Segment
@@ -65,6 +65,33 @@ class Solver(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Cheat:
+    """A cheap way to answer without doing what a task asks; a task is worth what the best of them leaves.
+
+    It works from a prompt's text alone.
+
+    Attributes:
+        name: in one word.
+        summary: what it does, in one sentence.
+        keep: the units it goes by, in order.
+        answer: its answer from those; ``None``: the solver's.
+    """
+
+    name: str
+    summary: str
+    keep: Callable[[Reading], tuple[str, ...]]
+    answer: Callable[[Reading], str] | None = None
+
+    def kept(self, reading: Reading) -> Reading:
+        """What it goes by."""
+        return replace(reading, units=self.keep(reading))
+
+    def solve(self, solver: Solver, kept: Reading) -> str:
+        """Its answer from what it goes by."""
+        return self.answer(kept) if self.answer else solver.solve(kept)
+
+
+@dataclass(frozen=True, slots=True)
 class Chance:
     """A chance rate by simulation.
 
@@ -119,6 +146,7 @@ class Task(ABC, Generic[P]):
         anatomy: its four parts in words.
         paper: its place among the Michelangelo paper's own tasks, which come first everywhere, from 1; 0: not of them.
         look: hue (a name of ``plots.palette.HUES``) and Plotly marker in figures; both follow from the name by default.
+        cheats: cheap ways to answer without doing what it asks, whose scores show what it is worth.
         diagnosed: kinds of outcome, as the row alone tells them, that ``diagnose`` may tell more of.
     """
 
@@ -131,6 +159,7 @@ class Task(ABC, Generic[P]):
     solver: Solver
     chance_note: str = ""
     anatomy: Anatomy = Anatomy()
+    cheats: tuple[Cheat, ...] = ()
     paper: int = 0
     look: tuple[str, str] | None = None
     diagnosed: tuple[str, ...] = ()

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Protocol
 
+from michelangelo.errors import UserError
 from michelangelo.lsq.instance import messages_digest
 from michelangelo.lsq.lengths import LONGEST
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import tasks
-from michelangelo.lsq.task import Messages, Reading, Solver, Task
+from michelangelo.lsq.task import Messages, Reading, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models.model import Completion, Model, Request
 from michelangelo.models.registry import provider
@@ -27,23 +28,23 @@ from michelangelo.models.settings import join_name, parse_settings
 class Strategy(Protocol):
     """What one reader makes of a prompt; a dataclass whose fields are the reader's settings."""
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str: ...
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str: ...
 
 
 @dataclass(frozen=True)
 class Oracle:
     """Sees everything."""
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
-        return solver.solve(reading)
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
+        return task.solver.solve(reading)
 
 
 @dataclass(frozen=True)
 class GuessBlindly:
     """Sees the question and guesses, another guess for each repeat."""
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
-        return solver.guess(reading, Stream("reader/chance", messages_digest(request.messages), request.repeat))
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
+        return task.solver.guess(reading, Stream("reader/chance", messages_digest(request.messages), request.repeat))
 
 
 @dataclass(frozen=True)
@@ -52,8 +53,8 @@ class Recency:
 
     tokens: int = parameter(8192, "Length of the window at the prompt's end, tokens.", low=1, high=LONGEST)
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
-        return solver.solve(last_tokens(reading, self.tokens))
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
+        return task.solver.solve(last_tokens(reading, self.tokens))
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Retrieval:
     k: int = parameter(8, "Number of chunks that are read.", low=1, high=10_000)
     chunk: int = parameter(256, "Length of a chunk, tokens; whole units only.", low=1, high=LONGEST)
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
-        return solver.solve(best_chunks(reading, self.k, self.chunk))
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
+        return task.solver.solve(best_chunks(reading, self.k, self.chunk))
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,39 @@ class Lossy:
 
     p: float = parameter(0.001, "Probability that a unit is missed.", low=0.0, high=1.0)
 
-    def answer(self, solver: Solver, reading: Reading, request: Request) -> str:
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
         stream = Stream("reader/lossy", messages_digest(request.messages), request.repeat)
         words = stream.words(len(reading.units))
         limit = self.p * 2**32
         seen = tuple(unit for unit, word in zip(reading.units, words, strict=True) if word >= limit)
-        return solver.solve(replace(reading, units=seen))
+        return task.solver.solve(replace(reading, units=seen))
+
+
+@dataclass(frozen=True)
+class Cheating:
+    """Takes a task's cheap way out; see ``michelangelo.lsq.task.Cheat``."""
+
+    name: ClassVar[str] = ""
+
+    def answer(self, task: Task[Any], reading: Reading, request: Request) -> str:
+        cheat = next((cheat for cheat in task.cheats if cheat.name == self.name), None)
+        if cheat is None:
+            raise UserError(f"{task.name} has no cheat {self.name}")
+        return cheat.solve(task.solver, cheat.kept(reading))
+
+
+@dataclass(frozen=True)
+class Initial(Cheating):
+    """Ignores everything that happens."""
+
+    name = "initial"
+
+
+@dataclass(frozen=True)
+class Stretch(Cheating):
+    """Drops the stretches that look as if they cancelled out."""
+
+    name = "stretch"
 
 
 STRATEGIES: dict[str, type[Any]] = {
@@ -87,6 +115,8 @@ STRATEGIES: dict[str, type[Any]] = {
     "recency": Recency,
     "retrieval": Retrieval,
     "lossy": Lossy,
+    "stretch": Stretch,
+    "initial": Initial,
 }
 """The readers by name."""
 
@@ -106,6 +136,8 @@ class Reader(Model):
         "reader/recency": ("green", "diamond"),
         "reader/retrieval": ("purple", "triangle-up"),
         "reader/chance": ("yellow", "triangle-down"),
+        "reader/stretch": ("orange", "cross"),
+        "reader/initial": ("sky", "x"),
     }
     offline = is_reader = free = True
     family, tokenizer = "reader", DEFAULT_TOKENIZER
@@ -134,7 +166,10 @@ class Reader(Model):
             error = f"{self.name} reads prompts of {', '.join(tasks())}; this is none of them"
             return Completion(None, None, "provider_error", error, prompt_tokens=sent, cost_usd=0.0)
         reading = found.solver.read(request.messages)
-        text: str = self.settings.answer(found.solver, reading, request)
+        try:
+            text: str = self.settings.answer(found, reading, request)
+        except UserError as error:
+            return Completion(None, None, "provider_error", str(error), prompt_tokens=sent, cost_usd=0.0)
         return Completion(text, prompt_tokens=sent, completion_tokens=counter.count(text), cost_usd=0.0)
 
 

@@ -25,6 +25,7 @@ from michelangelo.tasks import fields
 from michelangelo.tasks.latent_list import chance as chances
 from michelangelo.tasks.latent_list import operations as ops
 from michelangelo.tasks.latent_list import prompt
+from michelangelo.tasks.latent_list.cheats import CHEATS
 from michelangelo.tasks.latent_list.filler import STRATEGIES, parse_weights, weights_of
 from michelangelo.tasks.latent_list.paper import PaperLayout
 from michelangelo.tasks.latent_list.program import (
@@ -105,6 +106,7 @@ class LatentList(Task[LatentListParams]):
     summary = "Follow a Python list through a long session of operations, most of which cancel out."
     Params = LatentListParams
     solver = ListSolver()
+    cheats = CHEATS
     chance_note = chances.NOTE
     anatomy = Anatomy(
         structure="a Python list",
@@ -203,13 +205,14 @@ class LatentList(Task[LatentListParams]):
     def chance(self, params: LatentListParams, *, draws: int, seed: int) -> list[Chance]:
         """Chance per complexity level, and for the standard set their mixture."""
         levels = LEVELS if params.complexity is None else (params.complexity,)
+        views, draw = _views(params), draw_informative if _is_informative(params) else draw_program
         found, pooled = [], []
         for level in levels:
             stream = Stream("latent_list", "chance", seed, level)
             scores = []
             for k in range(draws):
-                view = params.view or ops.VIEWS[k % len(ops.VIEWS)]
-                program = draw_program(level, view, params.relevance, stream)
+                view = params.view or views[k % len(views)]
+                program = draw(level, view, params.relevance, stream)
                 scores.append(score_reply(view, program.answer, chances.guess(program, stream)).value)
             found.append(simulated_rate(scores, f"complexity {level}", PAPER_CHANCE.get(level)))
             pooled += scores
@@ -241,12 +244,19 @@ class LatentList(Task[LatentListParams]):
 
 def _drawn(params: LatentListParams, seed: int) -> LatentListParams:
     """Complexity and view drawn so that every run of seeds as long as there are pairs has each pair once."""
-    views = MIXED_VIEWS if params.layout == "woven" else ops.VIEWS
-    pairs = [(level, view) for level in LEVELS for view in views]
+    pairs = [(level, view) for level in LEVELS for view in _views(params)]
     block, place = divmod(seed, len(pairs))
     level, view = Stream("latent_list", "mix", block).shuffled(pairs)[place]
-    informative = params.layout == "woven" if params.informative is None else params.informative
-    return replace(params, complexity=params.complexity or level, view=params.view or view, informative=informative)
+    complexity, view = params.complexity or level, params.view or view
+    return replace(params, complexity=complexity, view=view, informative=_is_informative(params))
+
+
+def _views(params: LatentListParams) -> Sequence[str]:
+    return MIXED_VIEWS if params.layout == "woven" else ops.VIEWS
+
+
+def _is_informative(params: LatentListParams) -> bool:
+    return params.layout == "woven" if params.informative is None else params.informative
 
 
 def _certificate(params: LatentListParams, program: Program, units: Sequence[int], full: str) -> Certificate:

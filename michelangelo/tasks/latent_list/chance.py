@@ -9,7 +9,9 @@ from michelangelo.tasks.latent_list.program import Program
 NOTE = (
     "The paper's rates come from its own distribution of operations and slices, which it does not state in full. Ours "
     "differ with it: our slices are never empty and may reach past the list's end, indices count as numbers of an "
-    "operation, and numeric guesses earn partial credit when they are near."
+    "operation, numeric guesses earn partial credit when they are near, and answers that the initial list would give, "
+    "which are easier at small complexities, are not asked unless informative=false. With view=len a reader that only "
+    "counts what is added less what is taken away is always right, so lengths are not among the views that are mixed."
 )
 
 

@@ -28,8 +28,11 @@ _SORTING = 4
 """All blocks but one in so many sort the list on their way where they can, ..."""
 _SORT_TRIES = 8
 """... in at most so many attempts, ..."""
-_MOST_OUT = 5
+_MOST_OUT = 4
 """... having taken at most so many numbers out before."""
+_ONE_IN_OUT = 4
+"""One in so many times a block takes one of the program's own numbers out, to put it back, where it could add one. More
+would look more alike, but would tell the list to whoever reads only the end of a session."""
 _ONE_IN_REVERSES = 16
 """One in so many times a block reverses the list, to do so again later, where it could add a number or take one out."""
 
@@ -207,8 +210,8 @@ class Weaver:
         if not unit.reverses and word % _ONE_IN_REVERSES == 0:
             return self._reverse(unit)
         word //= _ONE_IN_REVERSES
-        if word & 1 and len(self._live) >= _MOST_PENDING:
-            word >>= 1
+        if word % _ONE_IN_OUT == 0 and len(self._live) >= _MOST_PENDING:
+            word //= _ONE_IN_OUT
             value = self._live[-1 if word & 3 == 0 else (word >> 2) % len(self._live)]
             if self._take_out(unit, value):
                 return True
