@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import re
 import shutil
 import stat
 import warnings
@@ -128,6 +129,41 @@ def test_a_hostile_archive_is_refused_with_a_sentence(make: Callable[[], bytes],
     with pytest.raises(DataError, match=words):
         read_bytes("x.zip", path.read_bytes())
     assert [p.name for p in tmp_path.rglob("*")] == ["in", "x.zip"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        (("../a.jsonl", b"{}"), "leads out of it"),
+        (("level.zip", nested(1)), "archives in archives in archives"),
+        (("cut.zip", nested(0)[:60]), "cut off or damaged"),
+        (("n" * 300 + ".jsonl", b"{}"), "can't be used"),
+        (("bomb.jsonl", b" " * (80 << 20)), "unpacks to more than is read"),
+    ],
+)
+def test_one_hostile_member_is_named_and_the_others_are_taken(
+    bad: tuple[str, bytes], words: str, tmp_path: Path
+) -> None:
+    data = packed(("good.jsonl", lines([row()])), bad, ("also.jsonl", lines([row(instance_id="b")])))
+    report = read_bytes("x.zip", packed(("x.zip", data))).report if bad[0] == "level.zip" else None
+    (tmp_path / "x.zip").write_bytes(data)
+    report = report or read_file(tmp_path / "x.zip").report
+    assert report.rows_accepted == 2
+    assert len(report.refused) == 1
+    assert re.search(words, report.refused[0])
+    with pytest.warns(UserWarning, match="not read"):
+        assert len(load_results(tmp_path / "x.zip")) == 2
+
+
+def test_links_and_repeated_members_are_named_and_the_others_are_taken() -> None:
+    out = io.BytesIO(linked())
+    with zipfile.ZipFile(out, "a") as archive, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for name, data in (("b.jsonl", b"{}"), ("b.jsonl", b"{}"), ("c.jsonl", lines([row()]))):
+            archive.writestr(name, data)
+    report = read_bytes("x.zip", out.getvalue()).report
+    assert report.rows_accepted == 1
+    assert ["a link" in said or "twice" in said for said in report.refused] == [True, True]
 
 
 def test_bombs_are_noticed_while_unpacking(monkeypatch: pytest.MonkeyPatch) -> None:

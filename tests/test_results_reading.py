@@ -312,7 +312,7 @@ def test_result_sets_of_one_name_stay_apart(tmp_path: Path) -> None:
 def test_a_file_with_some_bad_rows_is_read_with_a_warning(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(lines(row(), row(instance_id="b", score=2)))
-    with pytest.warns(UserWarning, match="1 problems, first row 2: score 2"):
+    with pytest.warns(UserWarning, match="1 problem: row 2: score 2"):
         assert len(load_results(path)) == 1
 
 
@@ -361,6 +361,56 @@ def test_a_format_is_one_file_as_the_docs_say(tmp_path: Path) -> None:
         assert convert([tmp_path / "scores.txt"], tmp_path / "out.jsonl").rows == 2
     finally:
         FORMATS.remove("toy")
+
+
+def test_what_a_folder_holds_and_the_frame_does_not_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "mixed"
+    folder.mkdir()
+    (folder / "good.csv").write_text("model,task,target_tokens,score\nm,t,4096,1\nm,t,4096,7\n")
+    for name in ("nameless", "other"):
+        (folder / f"{name}.csv").write_text("question,context_length,accuracy\nq,4096,1\nr,4096,0\n")
+    (folder / "notes.txt").write_text("hello")
+    with pytest.warns(UserWarning, match="mixed: ") as caught:
+        frame = load_results(folder)
+    assert len(frame) == 1
+    said = frame.attrs["left_out"]
+    assert [str(w.message) for w in caught] == said
+    assert len(said) == 3
+    assert "score '7'" in said[0]
+    assert all("does not say its model" in text for text in said[1:])
+    assert {f"{name}.csv" in " ".join(said) for name in ("nameless", "other")} == {True}
+    report = convert([folder], tmp_path / "out.jsonl").reports[0]
+    assert list(report.left_out) == said
+    for i in range(20):
+        (folder / f"more{i}.csv").write_text("question,context_length,accuracy\nq,4096,1\nr,4096,0\n")
+    with pytest.warns(UserWarning, match="13 more things") as caught:
+        assert len(load_results(folder).attrs["left_out"]) == 23
+    assert len(caught) == 11
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_row_longer_than_its_header_is_left_out_and_never_cut(tmp_path: Path, first: bool) -> None:
+    long, good = ["m,2,t,4096,1"] * 2 + ["m,2,t,4096,1,x,y"], ["m,t,4096,0", "n,t,4096,1"]
+    lines = [*long, *good] if first else [good[0], *long, good[1]]
+    path = tmp_path / "a.csv"
+    path.write_text("\n".join(["model,task,target_tokens,score", *lines, "n,u,4096,1,", ""]))
+    loaded = read_file(path)
+    assert loaded.frame[["model", "score"]].to_numpy().tolist() == [["m", 0.0], ["n", 1.0], ["n", 1.0]]
+    assert [p.row for p in loaded.report.problems] == ([1, 2, 3] if first else [2, 3, 4])
+    assert {p.remedy for p in loaded.report.problems} == {
+        "the row has more cells than the header, which has 4; it was left out"
+    }
+    path.write_text("\n".join(["model_name,task,tokens,accuracy", *lines, ""]))
+    assert [p.row for p in read_file(path).report.problems] == ([1, 2, 3] if first else [2, 3, 4])
+
+
+@pytest.mark.parametrize("name", ["model,task,target_tokens,score", "model_name,task,tokens,accuracy"])
+def test_one_number_beyond_all_numbers_spoils_its_row_alone(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{name}\nm,t,4096,0.5\nm,t,4096,1e999\nm,t,4096,1\n")
+    loaded = read_file(path)
+    assert loaded.frame["score"].tolist() == [0.5, 1.0]
+    assert [(p.row, p.field, p.value) for p in loaded.report.problems] == [(2, "score", "'1e999'")]
 
 
 def test_importing_the_room_loads_no_pandas() -> None:

@@ -128,3 +128,13 @@ def test_figures_of_other_tools_are_not_taken_for_opencompass(tmp_path: Path) ->
     for content in ({"score": 0.5, "score:std": 0.1}, {"f1": 3.0, "input_len": 9, "output_len": 2}, {"x": "y"}):
         look = look_at(put(tmp_path, "some.json", content))
         assert not any(formats()[key].sniff(look) for key in OURS)
+
+
+def test_a_comma_in_a_models_name_never_shifts_scores_to_another_model(tmp_path: Path) -> None:
+    text = "dataset,version,metric,mode,Model A, 7b,other\nmrcr,1a,score,gen,10.0,20.0\nidk,1a,score,gen,30.0,40.0\n"
+    table = imported(tmp_path, "summary.csv", text)
+    assert len(table.cells) == 0
+    assert [p.row for p in table.problems] == [1, 2]
+    assert "comma" in table.problems[0].remedy
+    quoted = imported(tmp_path, "summary.csv", text.replace("Model A, 7b", '"Model A, 7b"'))
+    assert set(quoted.cells["model"]) == {"Model A, 7b", "other"}

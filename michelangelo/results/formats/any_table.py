@@ -23,10 +23,11 @@ from michelangelo.results.table.values import is_missing, lengths_of, numbers_of
 MAPPABLE = (FIELDS | EXTRA | PROVENANCE).keys()
 _LENGTHS = ("target_tokens", "context_tokens")
 _INSTANCES = {"certificate", "segments"}
+_TRIED_LINES = 10
 
 
 def sniff(look: Look) -> bool:
-    """Whether the file is a table at all: a header and a row of as many cells, or JSON objects with a number."""
+    """Whether the file is a table at all: a header and soon a row of as many cells, or JSON objects with a number."""
     if look.kind in ("parquet", "xlsx"):
         return len(look.columns) > 1 and not look.names >= _INSTANCES
     if look.kind in ("lines", "array"):
@@ -38,9 +39,9 @@ def _has_rows(look: Look) -> bool:
     text = look.head.decode("utf-8", "replace")
     if any(c < " " and c not in "\t\r\n" for c in text[:4096]) or "\ufffd" in text[:1024]:
         return False
-    lines = [line for line in text.lstrip().splitlines()[:3] if line.strip()]
-    cells = list(csv.reader(lines, delimiter=look.separator))
-    return len(cells) > 1 and len(cells[1]) == len(cells[0]) > 1
+    lines = [line for line in text.lstrip().splitlines()[:_TRIED_LINES] if line.strip()]
+    widths = [len(cells) for cells in csv.reader(lines, delimiter=look.separator)]
+    return len(widths) > 1 and widths[0] > 1 and widths[0] in widths[1:]
 
 
 @result_format("any_table", "a table with columns of its own", sniff, late=2)

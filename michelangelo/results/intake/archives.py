@@ -8,6 +8,7 @@ import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,7 +62,7 @@ class Contents:
     Attributes:
         members: those worth a look, by name.
         passed: how many were passed over unseen: hidden files, links.
-        refused: why archives in a folder were not read, a sentence each.
+        refused: why archives in a folder, or members of an archive, were not read, a sentence each.
     """
 
     members: list[Member] = field(default_factory=list)
@@ -106,9 +107,11 @@ def unpack(path: Path, name: str, into: Path) -> Contents:
         name: how errors call it.
         into: an empty folder; only below it is anything written.
 
+    Members that can't be taken (a name that leads out of it, a link, an encrypted, damaged or repeated member, an
+    archive in an archive in it) are named in ``Contents.refused``.
+
     Raises:
-        DataError: where it is damaged, holds a name that leads out of it, a link, an encrypted or a repeated member, an
-            archive in an archive in it, or unpacks to more than is read.
+        DataError: where it is damaged as a whole, holds too many files, or unpacks to more than is read.
     """
     contents = Contents()
     _unpack(path, name, into, PurePosixPath(), _Budget(name, path.stat().st_size), contents, 0)
@@ -121,33 +124,46 @@ def _unpack(
     try:
         with zipfile.ZipFile(path) as archive:
             entries = archive.infolist()
-            _check(entries, name)
+            if len(entries) > MAX_MEMBERS:
+                raise DataError(f"{name} holds {len(entries):,} files; the limit is {MAX_MEMBERS:,}")
+            names = Counter(entry.filename for entry in entries)
             for entry in entries:
-                inside = _safe(entry.filename, name)
                 if entry.is_dir():
                     continue
-                if _is_junk(inside):
-                    contents.passed += 1
-                    continue
-                target = into / prefix / inside
-                target.parent.mkdir(parents=True, exist_ok=True)
-                _inflate(archive, entry, target, budget)
-                _keep(Member(str(prefix / inside), target), name, into, budget, contents, depth)
-    except NotImplementedError:
-        raise DataError(f"{name} is packed with a method that is not read; pack it again as an ordinary zip") from None
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError, *files.CutOff) as error:
-        raise DataError(f"{name} is cut off or damaged, or holds a name that can't be used ({error})") from None
+                try:
+                    inside = _checked(entry, name, names[entry.filename])
+                    if _is_junk(inside):
+                        contents.passed += 1
+                        continue
+                    target = into / prefix / inside
+                    _inflate(archive, entry, target, name, budget)
+                    _keep(Member(str(prefix / inside), target), name, into, budget, contents, depth)
+                except _MemberError as error:
+                    if str(error) not in contents.refused:
+                        contents.refused.append(str(error))
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, EOFError, OSError) as error:
+        raise DataError(f"{name} is cut off or damaged ({error})") from None
+
+
+class _MemberError(DataError):
+    """A member that can't be taken; the others can."""
 
 
 def _keep(member: Member, name: str, into: Path, budget: _Budget, contents: Contents, depth: int) -> None:
     """Take a member as it is, or, where it is an archive, what is in it."""
-    if is_zip(member.path) and not is_one_file(member.path):
-        if depth >= MAX_DEPTH:
-            raise DataError(f"{name} holds archives in archives in archives ({member.name}); unpack it yourself")
-        _unpack(member.path, member.name, into, PurePosixPath(f"{member.name}.d"), budget, contents, depth + 1)
-        member.path.unlink()
-    else:
+    if not is_zip(member.path) or is_one_file(member.path):
         contents.add(member, name)
+        return
+    if depth >= MAX_DEPTH:
+        raise _MemberError(f"{name} holds archives in archives in archives ({member.name}); unpack it yourself")
+    try:
+        _unpack(member.path, member.name, into, PurePosixPath(f"{member.name}.d"), budget, contents, depth + 1)
+    except files.TooBigError:
+        raise
+    except DataError as error:
+        raise _MemberError(str(error)) from None
+    finally:
+        member.path.unlink()
 
 
 def is_one_file(path: Path) -> bool:
@@ -164,26 +180,26 @@ def is_one_file(path: Path) -> bool:
         return False
 
 
-def _check(entries: list[zipfile.ZipInfo], name: str) -> None:
-    if len(entries) > MAX_MEMBERS:
-        raise DataError(f"{name} holds {len(entries):,} files; the limit is {MAX_MEMBERS:,}")
-    seen: set[str] = set()
-    for entry in entries:
-        if entry.flag_bits & 0x1:
-            raise DataError(f"{name} is encrypted ({entry.filename!r}); pack it without a password")
-        if stat.S_ISLNK(entry.external_attr >> 16):
-            raise DataError(f"{name} holds a link ({entry.filename!r}); pack the file itself")
-        if entry.filename in seen:
-            raise DataError(f"{name} holds {entry.filename!r} twice; pack it again")
-        seen.add(entry.filename)
+def _checked(entry: zipfile.ZipInfo, name: str, times: int) -> PurePosixPath:
+    """The entry's path, which must stay inside the archive.
 
-
-def _safe(entry: str, name: str) -> PurePosixPath:
-    """The entry's path, which must stay inside the archive."""
-    inside = PurePosixPath(entry.replace("\\", "/"))
-    parts = inside.parts
+    Raises:
+        _MemberError: where the entry can't be taken.
+    """
+    inside = PurePosixPath(entry.filename.replace("\\", "/"))
+    parts, shown = inside.parts, repr(entry.filename[:80])
     if inside.is_absolute() or ".." in parts or not parts or any(":" in parts[0] or "\x00" in p for p in parts):
-        raise DataError(f"{name} holds a name that leads out of it ({entry[:80]!r}); it was not unpacked")
+        raise _MemberError(f"{name} holds a name that leads out of it ({shown}); it was not unpacked")
+    if entry.flag_bits & 0x1:
+        raise _MemberError(f"{name} is encrypted ({shown}); pack it without a password")
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        raise _MemberError(f"{name} holds a link ({shown}); pack the file itself")
+    if times > 1:
+        raise _MemberError(f"{name} holds {shown} {'twice' if times == 2 else f'{times} times'}; pack it again")
+    try:
+        files.check_size(f"{name}, {shown},", entry.file_size, entry.compress_size)
+    except files.TooBigError as error:
+        raise _MemberError(str(error)) from None
     return inside
 
 
@@ -191,11 +207,17 @@ def _is_junk(path: PurePosixPath) -> bool:
     return any(part in _JUNK or part.startswith(".") for part in path.parts)
 
 
-def _inflate(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, budget: _Budget) -> None:
-    with archive.open(entry) as packed, target.open("xb") as out:
-        while block := packed.read(_BLOCK):
-            budget.take(len(block))
-            out.write(block)
+def _inflate(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, name: str, budget: _Budget) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(entry) as packed, target.open("xb") as out:
+            while block := packed.read(_BLOCK):  # gives no more bytes than the entry declares
+                budget.take(len(block))
+                out.write(block)
+    except (zipfile.BadZipFile, EOFError, OSError, NotImplementedError, *files.CutOff) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        shown = repr(entry.filename[:80])
+        raise _MemberError(f"{name} holds {shown}, which is damaged or has a name that can't be used ({why})") from None
 
 
 def walk(folder: Path, into: Path) -> Contents:
@@ -220,6 +242,7 @@ def walk(folder: Path, into: Path) -> Contents:
                 contents.refused.append(str(error))
                 continue
             contents.passed += inner.passed
+            contents.refused += inner.refused
             for member in inner.members:
                 contents.add(Member(f"{name.as_posix()}.d/{member.name}", member.path), str(folder))
         else:

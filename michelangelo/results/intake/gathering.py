@@ -37,7 +37,7 @@ class Batch:
         lone: whether it is one file, not a folder or an archive.
         named: whether the user named it; else it only matched, and may hold nothing.
         passed: files that were passed over unseen.
-        refused: why archives in it were not read, a sentence each.
+        refused: why archives in it, or members of it, were not read, a sentence each.
     """
 
     name: str
@@ -140,7 +140,8 @@ def is_archive(path: Path) -> bool:
 def _archive(path: Path, named: bool, workspace: Path) -> Batch:
     workspace.mkdir(parents=True, exist_ok=True)
     contents = unpack(path, path.name, workspace)
-    return _many(path.name, contents.members, path, named, contents.passed)
+    found = _many(path.name, contents.members, path, named, contents.passed)
+    return replace(found, refused=tuple(contents.refused))
 
 
 def _many(name: str, members: Sequence[Member], path: Path, named: bool, passed: int) -> Batch:

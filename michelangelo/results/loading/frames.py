@@ -25,6 +25,9 @@ from michelangelo.results.table.schema import Details, Problem
 from michelangelo.results.table.stacking import Stack, filtered, stacked
 from michelangelo.results.table.tidying import tidy
 
+WARNINGS = 10
+"""How many warnings ``load_results`` gives at most, and one more that says how many sentences there are besides."""
+
 __all__ = ["Loaded", "Report", "combine", "load_results", "read_bytes", "read_file", "read_files", "read_uploads"]
 
 
@@ -230,6 +233,14 @@ def read_files(*patterns: str | Path, details: Details = True, given: Given | No
         NeedsError: where a named file leaves out what every row needs.
         DataError: where a named file, or every file of a pattern, has no usable row.
     """
+    loaded, refused = _read_sets(patterns, details, given)
+    for reason in refused:
+        warnings.warn(reason, UserWarning, stacklevel=2)
+    return loaded
+
+
+def _read_sets(patterns: Sequence[str | Path], details: Details, given: Given | None) -> tuple[list[Loaded], list[str]]:
+    """The sets, and a sentence on each file that merely matched a pattern and holds nothing usable."""
     loaded: dict[str, Loaded] = {}
     refused: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -246,9 +257,7 @@ def read_files(*patterns: str | Path, details: Details = True, given: Given | No
                 loaded[one.report.sha256 if same is None else f"{one.report.sha256} {len(loaded)}"] = one
     if not loaded:
         raise DataError(refused[0])
-    for reason in refused:
-        warnings.warn(f"passed over: {reason}", UserWarning, stacklevel=2)
-    return _distinct_names(list(loaded.values()))
+    return _distinct_names(list(loaded.values())), [f"passed over: {reason}" for reason in refused]
 
 
 def _alike(one: pd.DataFrame, other: pd.DataFrame) -> bool:
@@ -313,21 +322,21 @@ def load_results(*patterns: str | Path, details: Details = True, given: Given | 
 
     Returns:
         One row per model, instance and repeat (or per published average); columns as in ``schema.FIELDS`` and
-        ``schema.EXTRA``. A score that was not measured is NaN. What was left out is said by a warning; for the list
-        of problems use ``read_files``.
+        ``schema.EXTRA``. A score that was not measured is NaN. What was left out is said by warnings, all of it in
+        ``frame.attrs["left_out"]``, a sentence each; for the list of problems use ``read_files``.
 
     Raises:
         UserError: where a pattern stands for nothing.
         NeedsError: where a file leaves out what every row needs.
         DataError: where a file has no usable row.
     """
-    loaded = read_files(*patterns, details=details, given=given)
-    for one in loaded:
-        if one.report.problem_count:
-            first = one.report.problems[0]
-            text = f"{one.report.source}: {one.report.problem_count:,} problems, first {first}"
-            warnings.warn(text, UserWarning, stacklevel=2)
-    frame, said = joined(loaded)
-    for text in said:
+    loaded, passed_over = _read_sets(patterns, details, given)
+    frame, repeated = joined(loaded)
+    left_out = [*passed_over, *(said for one in loaded for said in one.report.left_out), *repeated]
+    for text in left_out[:WARNINGS]:
         warnings.warn(text, UserWarning, stacklevel=2)
+    if len(left_out) > WARNINGS:
+        more = f"{len(left_out) - WARNINGS:,} more things were left out, see frame.attrs['left_out']"
+        warnings.warn(more, UserWarning, stacklevel=2)
+    frame.attrs["left_out"] = left_out
     return frame

@@ -65,6 +65,14 @@ class Report:
         return self.rows_read - self.rows_accepted - self.duplicates - self.covered
 
     @property
+    def left_out(self) -> tuple[str, ...]:
+        """Sentences on what the files hold and the frame doesn't: rows with problems, files that could not be read."""
+        count = "1 problem" if self.problem_count == 1 else f"{self.problem_count:,} problems, first"
+        problems = [f"{self.source}: {count}: {self.problems[0]}"] if self.problems else []
+        unread = [f"{self.source}: not read: {reason}" for reason in (*self.refused, *self.needs)]
+        return (*problems, *unread)
+
+    @property
     def level(self) -> str:
         """``"samples"``, ``"averages"`` or ``"samples and averages"``."""
         words = {word for file in self.files for word in file.level.split(" and ") if word}

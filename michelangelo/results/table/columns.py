@@ -115,7 +115,7 @@ def to_text(cells: pd.Series[Any]) -> Column:
 
 
 def _float(value: Any) -> float | None:
-    """The number, ``None`` where the cell says there is none, an error where it holds anything else."""
+    """The number, ``None`` where the cell says there is none, an error where it holds anything else, ``1e999`` too."""
     if _is_missing(value):
         return None
     if isinstance(value, (bool, np.bool_)):
@@ -123,7 +123,10 @@ def _float(value: Any) -> float | None:
     if isinstance(value, str):
         if "_" in value:
             raise ValueError
-        return None if value.strip().lower() in NONE_WORDS else float(value)
+        number = None if value.strip().lower() in NONE_WORDS else float(value)
+        if number is not None and math.isinf(number):
+            raise ValueError
+        return number
     if isinstance(value, (int, float, np.integer, np.floating)):
         return float(value)
     raise ValueError
@@ -160,7 +163,9 @@ def to_number(cells: pd.Series[Any]) -> Column:
     if isinstance(cells.dtype, pd.StringDtype):
         try:
             values = pc.cast(pa.array(cells.astype(TEXT)), pa.float64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowException:
+            if np.isinf(values).any():
+                raise ValueError
+        except (pa.ArrowException, ValueError):
             found, bad = _cell_by_cell(cells, _float)
             values = np.array(found, dtype=float)
     elif cells.dtype.kind in "iuf":

@@ -47,7 +47,8 @@ def parse_number(value: Any, *, truth: bool = False) -> float | None:
     if truth and text.lower() in _TRUE | _FALSE:
         return float(text.lower() in _TRUE)
     match = _NUMBER.match(text)
-    return float(match[1].replace(",", ".")) if match else None
+    found = float(match[1].replace(",", ".")) if match else math.inf
+    return found if math.isfinite(found) else None
 
 
 def numbers_of(column: pd.Series[Any], *, truth: bool = False) -> pd.Series[float]:
@@ -63,7 +64,7 @@ def is_missing(value: Any) -> bool:
     """Whether a cell says that there is no value."""
     if isinstance(value, str):
         return value.strip().lower() in MISSING_WORDS
-    return value is None or value is pd.NA or (isinstance(value, float) and not np.isfinite(value))
+    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
 
 
 def says_percent(name: str, column: pd.Series[Any]) -> bool:
