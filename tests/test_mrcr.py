@@ -18,9 +18,8 @@ from michelangelo.lsq import Stream, get_task, get_tokenizer
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import BUNDLED
 from michelangelo.tasks.mrcr.bank import OWN, Bank, Piece, find_bank, save_bank
-from michelangelo.tasks.mrcr.conversation import TOLERANCE
+from michelangelo.tasks.mrcr.conversation import TOLERANCE, recombined
 from michelangelo.tasks.mrcr.measure import measures_of, problems_of
-from michelangelo.tasks.mrcr.recombination import recombined
 from michelangelo.tasks.mrcr.wording import folded, ordinal_text
 from michelangelo.tasks.mrcr.writing import build, order
 from tests.counters import PairCounter

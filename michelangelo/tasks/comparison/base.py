@@ -15,8 +15,7 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.task import Chance, Reading, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 from michelangelo.scoring.simulation import simulated_rate
-from michelangelo.tasks.comparison.proof import leave_one_out, prove
-from michelangelo.tasks.comparison.solving import TextSolver
+from michelangelo.tasks.comparison.solving import TextSolver, leave_one_out, prove
 from michelangelo.tasks.spans import one_message
 
 TOLERANCE = 16

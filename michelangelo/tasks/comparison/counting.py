@@ -18,8 +18,7 @@ from michelangelo.lsq.task import Reading, Scorable
 from michelangelo.scoring.extraction import Form
 from michelangelo.scoring.items import score_items
 from michelangelo.tasks.comparison.base import Case, ComparisonParams, ComparisonTask
-from michelangelo.tasks.comparison.proof import shared_problems
-from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
+from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, shared_problems
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble, pseudo_words
 
 _CONSONANT = "[bcdfghjklmnprstvwyz]"
