@@ -19,9 +19,8 @@ from michelangelo.errors import DataError, UserError
 from michelangelo.lsq import get_task
 from michelangelo.lsq.files import write_instances
 from michelangelo.lsq.generation import generate_set
-from michelangelo.results.audit.auditing import Audit, audit_file, write_sound
+from michelangelo.results.audit.auditing import Audit, audit_file, bin_of, spoken_turns, write_sound
 from michelangelo.results.audit.checks import Conversation, Turn, examine
-from michelangelo.results.audit.rows import bin_of, spoken_turns
 
 Row = dict[str, Any]
 ORDINALS = ("first", "second", "third", "fourth")

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.results import Given, NeedsError, load_results, propose, read_bytes, read_file, save_results, tidy
+from michelangelo.results.formats.any_table import plain_name
+from michelangelo.results.intake.files import look_at
 from michelangelo.results.intake.given import LENGTH_COLUMNS
-from michelangelo.results.intake.look import look_at
-from michelangelo.results.intake.mapping import plain_name
 from michelangelo.results.table.values import parse_number, parse_tokens
 
 PLAIN = "llm,benchmark,ctx_len,acc,sample_id,output\na,mrcr,8k,1,1,x\na,mrcr,16k,0,2,y\nb,mrcr,8192,0.5,3,z\n"

@@ -21,7 +21,7 @@ import michelangelo.results.intake.files as files
 from michelangelo.errors import DataError, MichelangeloError, UserError
 from michelangelo.results import load_results, read_bytes, read_file, read_files, read_uploads
 from michelangelo.results.formats import FORMATS, formats, result_format
-from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import Rows
 from michelangelo.results.intake.tables import Table
 from tests.pages import lines, row

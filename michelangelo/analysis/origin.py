@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from michelangelo.analysis.cells import samples
-from michelangelo.results.loading.unfinished import NOT_ASKED
+from michelangelo.results.loading.report import NOT_ASKED
 from michelangelo.results.table.columns import plain
 
 UNPARSED_LIMIT = 0.02

@@ -1,9 +1,9 @@
+from .formats.any_table import propose as propose
 from .intake.gathering import paper_correlations as paper_correlations
 from .intake.gathering import sample_result_files as sample_result_files
 from .intake.given import Given as Given
 from .intake.given import NeedsError as NeedsError
 from .intake.given import Proposal as Proposal
-from .intake.mapping import propose as propose
 from .loading.converting import Conversion as Conversion
 from .loading.converting import convert as convert
 from .loading.frames import NoRowError as NoRowError

@@ -13,7 +13,7 @@ from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.models.likelihood import binned, open_for_likelihood, token_losses
 from michelangelo.models.local import LocalModel
-from michelangelo.results.table.perplexity import PerplexityRow
+from michelangelo.runs.perplexity_rows import PerplexityRow
 from michelangelo.version import __version__
 
 

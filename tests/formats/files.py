@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.results.formats import formats
-from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.files import look_at
 from michelangelo.results.intake.tables import Table
 from michelangelo.results.table.tidying import tidy
 

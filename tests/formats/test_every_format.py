@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from michelangelo.results.formats import formats
-from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.files import look_at
 from michelangelo.results.table.tidying import tidy
 from tests.formats import test_evalscope as evalscope
 from tests.formats import test_helmet as helmet

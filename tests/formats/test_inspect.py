@@ -16,7 +16,7 @@ import zstandard
 from michelangelo.errors import DataError
 from michelangelo.results.formats import formats
 from michelangelo.results.intake import archives
-from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.files import look_at
 from tests.formats.files import NAN, frame_of, means, put, read
 
 

@@ -10,7 +10,7 @@ import pytest
 from michelangelo.errors import DataError
 from michelangelo.results.formats import formats
 from michelangelo.results.formats.opencompass import Dataset, dataset_of
-from michelangelo.results.intake.look import look_at
+from michelangelo.results.intake.files import look_at
 from tests.formats.files import KEY, OURS, PIECE, imported, put, rows_of
 
 

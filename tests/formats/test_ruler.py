@@ -10,7 +10,7 @@ import pytest
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats.ruler import string_match
-from michelangelo.results.intake.naming import NO_MODEL
+from michelangelo.results.intake.records import NO_MODEL
 from tests.formats.files import fits, imported
 
 

@@ -13,8 +13,7 @@ from typing import IO, Any
 
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, read_rows, replacing
-from michelangelo.results.intake.files import CutOff, encoding_of, open_bytes, raw_head
-from michelangelo.results.intake.look import Look, look_at
+from michelangelo.results.intake.files import CutOff, Look, encoding_of, look_at, open_bytes, raw_head
 
 _LINES = (".jsonl", ".jsonl.gz")
 KINDS = {"parquet": (".parquet",), "table": (".csv", ".csv.gz"), "lines": _LINES, "object": _LINES}

@@ -10,9 +10,8 @@ from typing import Any
 
 from michelangelo.errors import DataError, MichelangeloError
 from michelangelo.lsq.registry import Registry
-from michelangelo.results.intake.files import CutOff, head_of
+from michelangelo.results.intake.files import CutOff, Look, head_of, look_at
 from michelangelo.results.intake.given import Given
-from michelangelo.results.intake.look import Look, look_at
 from michelangelo.results.intake.records import Rows
 from michelangelo.results.intake.tables import Table, in_one
 from michelangelo.results.table.schema import Details

@@ -14,9 +14,19 @@ from michelangelo.results.formats.opencompass import (
     read_summary,
     summary_cells,
 )
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_after, run_id_of, sibling, stem_of
-from michelangelo.results.intake.records import Cells, Rows, json_lines, json_of, of_reply, status_of_error
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import (
+    Cells,
+    Rows,
+    folder_after,
+    json_lines,
+    json_of,
+    of_reply,
+    run_id_of,
+    sibling,
+    status_of_error,
+    stem_of,
+)
 from michelangelo.results.table.values import mapping, sequence, text, whole
 from michelangelo.tasks.mrcr.scorer import USUAL_KEY, grader_scores
 

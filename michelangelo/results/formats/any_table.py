@@ -1,29 +1,268 @@
-"""Any table whose columns are not ours: read by a proposed or given mapping of its columns, asked last."""
+"""Any table whose columns are not ours, asked last: what they stand for is proposed by names and contents, or said."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from michelangelo.errors import UserError
+from michelangelo.errors import DataError, UserError
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.given import LENGTH_COLUMNS, Given, NeedsError, Proposal
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.mapping import described, propose_for, sample_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.given import LENGTH_COLUMNS, Given, Level, NeedsError, Proposal
 from michelangelo.results.intake.records import Rows
 from michelangelo.results.intake.tables import Table, parts
 from michelangelo.results.table.schema import EXTRA, FIELDS, PROVENANCE, left_out
-from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens
+from michelangelo.results.table.values import is_missing, lengths_of, numbers_of, parse_tokens, says_percent
 
+SAMPLE_ROWS = 1000
+"""How many rows decide what columns stand for."""
+
+PREVIEW_ROWS = 5
+
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "model": ("model", "model_name", "model_id", "modelname", "llm", "system", "engine", "modelo", "modell"),
+    "task": ("task", "task_name", "benchmark", "dataset", "dataset_name", "eval", "eval_name", "test", "test_name"),
+    "score": (
+        *("score", "accuracy", "acc", "mean_score", "avg_score", "average_score", "mean", "average", "avg", "auc"),
+        *("correct", "is_correct", "exact_match", "em", "f1", "recall", "match", "pass", "passed", "success", "ratio"),
+        *("result", "rating", "grade", "value", "metric_value", "puntuacion", "punkte", "genauigkeit", "precision"),
+    ),
+    "target_tokens": (
+        *("target_tokens", "context_length", "context_len", "ctx_length", "ctx_len", "context_size", "context_window"),
+        *(
+            "context",
+            "ctx",
+            "length",
+            "len",
+            "seq_len",
+            "seq_length",
+            "sequence_length",
+            "max_seq_length",
+            "max_length",
+        ),
+        *("target_length", "nominal_length", "input_length", "prompt_length", "token_limit", "length_bin", "bin"),
+        *("kontextlange", "lange", "longitud", "longueur"),
+    ),
+    "context_tokens": (
+        *("context_tokens", "input_tokens", "tokens", "n_tokens", "num_tokens", "token_count", "tokens_in"),
+        *("raw_input_tok_cnt", "total_tokens"),
+    ),
+    "depth": ("depth", "depth_percent", "needle_depth", "position", "needle_position", "insertion_percent"),
+    "instance_id": (
+        *("instance_id", "id", "sample_id", "question_id", "item_id", "doc_id", "example_id", "uuid", "idx", "index"),
+        *("qid",),
+    ),
+    "repeat": ("repeat", "epoch", "trial", "attempt", "run", "repetition"),
+    "run_id": ("run_id",),
+    "variant": ("variant", "subset", "setting", "split", "metric", "needles", "n_needles"),
+    "family": ("family", "model_family"),
+    "provider": ("provider", "vendor", "organization", "org"),
+    "view": ("view",),
+    "complexity": ("complexity", "num_relevant", "hops"),
+    "filler": ("filler",),
+    "seed": ("seed",),
+    "response": ("response", "model_response", "prediction", "pred", "output", "completion", "model_output", "reply"),
+    "answer": ("answer", "target", "reference", "gold", "ground_truth", "expected", "label", "expected_answer"),
+    "extracted": ("extracted", "parsed", "extracted_answer", "parsed_answer"),
+    "error": ("error", "error_message", "exception"),
+    "finish_reason": ("finish_reason", "stop_reason"),
+    "prompt_tokens": ("prompt_tokens",),
+    "completion_tokens": ("completion_tokens", "output_tokens", "tokens_out"),
+    "reasoning_tokens": ("reasoning_tokens", "thinking_tokens"),
+    "latency_s": ("latency_s", "latency", "seconds", "duration", "duration_s", "elapsed", "time_s"),
+    "cost_usd": ("cost_usd", "cost", "price", "total_cost"),
+    "started_at": ("started_at", "timestamp", "created_at", "date", "datetime"),
+    "n": ("n", "n_samples", "num_samples", "count", "samples", "num", "total"),
+}
+"""Names, spelled without case, accents and signs, that columns of other people have for our fields; best first."""
+
+ONE_SAMPLE = ("instance_id", "response", "repeat", "seed", "extracted")
+"""Fields that only a table of samples has."""
+
+_LONG = ("response", "answer", "extracted", "error")
+_LOOKED_AT, _MOST = 200, 0.5
 MAPPABLE = (FIELDS | EXTRA | PROVENANCE).keys()
 _LENGTHS = ("target_tokens", "context_tokens")
 _INSTANCES = {"certificate", "segments"}
 _TRIED_LINES = 10
+
+
+def plain_name(column: str) -> str:
+    """A column's name without case, accents, units and signs."""
+    import unicodedata
+
+    text = unicodedata.normalize("NFKD", column).encode("ascii", "ignore").decode().lower()
+    text = re.sub(r"\(.*?\)|\[.*?\]|%", " ", text)
+    text = re.sub(r"(?<=[a-z])pct\b|_percent(age)?$|_pct$", "", re.sub(r"[^a-z0-9]+", "_", text).strip("_"))
+    return text.strip("_")
+
+
+def sample_of(look: Look, rows: int = SAMPLE_ROWS) -> pd.DataFrame:
+    """The first rows of a table as they stand there.
+
+    Raises:
+        DataError: where it can't be read as a table.
+    """
+    tables = [part.cells for part in islice(parts(look, lower=False), 1)]
+    if not tables:
+        raise DataError(f"{look.name} has no rows")
+    return tables[0].head(rows)
+
+
+def propose(look: Look, given: Given | None = None) -> Proposal:
+    """Propose what a table's columns stand for.
+
+    Args:
+        look: the file: a text table, a spreadsheet, Parquet, JSON lines or an array of objects.
+        given: what the user says already; it is taken as it is.
+
+    Raises:
+        DataError: where it can't be read as a table.
+        UserError: where the user names a column or a field that is not there.
+    """
+    return propose_for(sample_of(look), look.name, given or Given())
+
+
+def propose_for(cells: pd.DataFrame, name: str, given: Given) -> Proposal:
+    """``propose`` for rows that are there already."""
+    said = dict(given.columns)
+    columns, unsure = _by_names(cells, said)
+    lengths = _length_columns(cells, columns)
+    if "score" not in columns.values() and lengths:
+        columns |= dict.fromkeys(lengths, LENGTH_COLUMNS)
+    likely = bool(said) or "score" in columns.values() or bool(lengths) or "score" in unsure
+    fields = set(columns.values())
+    missing = []
+    for needed, value in (("model", given.model), ("task", given.task), ("target_tokens", given.tokens)):
+        there = needed in fields or (needed == "target_tokens" and {"context_tokens", LENGTH_COLUMNS} & fields)
+        if not there and value is None and needed not in unsure:
+            missing.append(needed)
+    if not fields & {"score", LENGTH_COLUMNS} and "score" not in unsure:
+        missing.append("score")
+    scale, question = _scale(cells, columns, given)
+    return Proposal(
+        name,
+        columns,
+        tuple(map(str, cells.columns)),
+        unsure,
+        tuple(missing),
+        scale,
+        question,
+        given.level or _level(cells, columns),
+        _preview(cells, columns, {column for rivals in unsure.values() for column in rivals}),
+        likely,
+    )
+
+
+def _by_names(cells: pd.DataFrame, said: dict[str, str]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+    """The field each column's name speaks for, and fields that several columns speak for alike."""
+    columns = {column: field_name for column, field_name in said.items() if field_name}
+    unsure: dict[str, tuple[str, ...]] = {}
+    open_columns = [str(c) for c in cells.columns if str(c) not in said]
+    for field_name, names in SYNONYMS.items():
+        if field_name in said.values():
+            continue
+        ranked = sorted(
+            (names.index(plain_name(c)), c)
+            for c in open_columns
+            if plain_name(c) in names and _fits(field_name, cells[c])
+        )
+        if not ranked:
+            continue
+        rivals = [c for rank, c in ranked if _rival(field_name, rank, ranked[0][0])]
+        if len(rivals) > 1:
+            unsure[field_name] = tuple(rivals)
+            continue
+        columns[ranked[0][1]] = field_name
+        open_columns.remove(ranked[0][1])
+    return columns, unsure
+
+
+def _rival(field_name: str, rank: int, best: int) -> bool:
+    """Whether a name speaks for a field as well as the best one does."""
+    if field_name == "score":
+        return rank == best or best > 0
+    return rank == best
+
+
+def _fits(field_name: str, column: pd.Series[Any]) -> bool:
+    """Whether the cells could hold what the name says."""
+    cells = column.dropna().head(_LOOKED_AT)
+    filled = cells[[not is_missing(cell) for cell in cells]]
+    if not len(filled):
+        return True
+    if field_name == "score":
+        return bool(numbers_of(filled, truth=True).notna().mean() > _MOST)
+    if field_name in ("target_tokens", "context_tokens"):
+        return bool(lengths_of(filled).notna().mean() > _MOST)
+    if field_name in ("depth", "n", "latency_s", "cost_usd", "repeat", "seed", "complexity"):
+        return bool(numbers_of(filled).notna().mean() > _MOST)
+    return True
+
+
+def _length_columns(cells: pd.DataFrame, columns: Mapping[str, str]) -> list[str]:
+    """Columns whose names are lengths and whose cells are numbers, where there are at least two."""
+    found = [
+        str(c)
+        for c in cells.columns
+        if str(c) not in columns and (parse_tokens(str(c)) or 0) >= 100 and _fits("score", cells[c])
+    ]
+    return found if len(found) > 1 else []
+
+
+def _score_columns(columns: Mapping[str, str]) -> list[str]:
+    return [c for c, f in columns.items() if f in ("score", LENGTH_COLUMNS)]
+
+
+def _scale(cells: pd.DataFrame, columns: Mapping[str, str], given: Given) -> tuple[float | None, str]:
+    """What the table itself divides scores by, and what is to be asked."""
+    names = _score_columns(columns)
+    if given.scale is not None or not names:
+        return given.scale, ""
+    said = [says_percent(str(c), cells[c]) for c in names if c in cells]
+    if said and all(said):
+        return 100.0, ""
+    numbers = pd.concat([numbers_of(cells[c], truth=True) for c in names if c in cells]).dropna()
+    highest = float(numbers.max()) if len(numbers) else 0.0
+    if highest <= 1:
+        return None, ""
+    guess = "a percentage: divide by 100" if highest <= 100 else "on some other scale: divide by its highest score"
+    return None, f"scores go up to {highest:g}, not 1; they may be {guess}"
+
+
+def _level(cells: pd.DataFrame, columns: Mapping[str, str]) -> Level:
+    fields = set(columns.values())
+    if LENGTH_COLUMNS in fields or "n" in fields:
+        return "averages"
+    if fields & set(ONE_SAMPLE):
+        return "samples"
+    setting = [c for c, f in columns.items() if f not in ("score", *_LONG, "latency_s", "cost_usd", "started_at")]
+    once = bool(setting) and not cells[[c for c in setting if c in cells]].astype(str).duplicated().any()
+    return "averages" if once and len(cells) > 1 else "samples"
+
+
+def _preview(cells: pd.DataFrame, columns: Mapping[str, str], rivals: set[str]) -> pd.DataFrame:
+    shown = [c for c in cells.columns if c in rivals or columns.get(str(c), "") not in ("", *_LONG)]
+    return cells[shown].head(PREVIEW_ROWS).map(lambda v: str(v)[:60] if isinstance(v, (str, list, dict)) else v)
+
+
+def described(proposal: Proposal, given: Given) -> Sequence[str]:
+    """What was taken for what, a sentence each."""
+    wide = [c for c, f in proposal.columns.items() if f == LENGTH_COLUMNS]
+    said = [f"{f} from column {c!r}" for c, f in proposal.columns.items() if f != LENGTH_COLUMNS and f != c]
+    if wide:
+        said.append(f"scores from {len(wide)} columns named by length, {wide[0]!r} to {wide[-1]!r}")
+    sentences = [f"taken: {', '.join(said)}"] if said else []
+    if given.level is None:
+        sentences.append(f"rows were taken as {proposal.level}")
+    return sentences
 
 
 def sniff(look: Look) -> bool:

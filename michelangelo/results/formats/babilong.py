@@ -10,9 +10,17 @@ import re
 from collections.abc import Collection
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import ZERO_LENGTH, parts_of, stem_of
-from michelangelo.results.intake.records import Cells, Record, Rows, of_reply, records_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import (
+    ZERO_LENGTH,
+    Cells,
+    Record,
+    Rows,
+    of_reply,
+    parts_of,
+    records_of,
+    stem_of,
+)
 from michelangelo.results.table.values import length_of
 
 _COLUMNS = frozenset({"target", "output", "question"})

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import stem_of
-from michelangelo.results.intake.records import Rows, records_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import Rows, records_of, stem_of
 from michelangelo.results.table.values import length_of, number_or_none
 
 _MODEL = ("model", "model name", "model_name")

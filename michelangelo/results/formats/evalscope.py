@@ -8,9 +8,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of, sibling, stem_of
-from michelangelo.results.intake.records import UNSCORED, Cells, Rows, json_lines, json_of, status_of_error
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import (
+    UNSCORED,
+    Cells,
+    Rows,
+    folder_after,
+    json_lines,
+    json_of,
+    parts_of,
+    run_id_of,
+    sibling,
+    status_of_error,
+    stem_of,
+)
 from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
 SCALE = "scores stand on 0 to 1; where a report gives a metric another range, they are mapped from it"

@@ -8,9 +8,8 @@ from __future__ import annotations
 import re
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import ESTIMATED, NO_MODEL
-from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import ESTIMATED, NO_MODEL, Record, Rows, of_reply, records_of
 from michelangelo.results.table.values import number_or_none, text_or_none
 
 CHARACTERS_PER_TOKEN = 3

@@ -8,9 +8,8 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_of, packed_base
-from michelangelo.results.intake.records import UNSCORED, Cells, Rows, json_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import UNSCORED, Cells, Rows, folder_of, json_of, packed_base
 from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
 SCALE = (

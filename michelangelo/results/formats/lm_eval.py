@@ -10,9 +10,8 @@ from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_of, packed_base
-from michelangelo.results.intake.records import UNSCORED, Cells, Rows, json_lines, json_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import UNSCORED, Cells, Rows, folder_of, json_lines, json_of, packed_base
 from michelangelo.results.table.values import length_of, mapping, number, sequence, text, when, whole
 
 _SCALE = "shares such as accuracy, exact match and RULER's recall stay as they are; BLEU and chrF are divided by 100"

@@ -14,9 +14,8 @@ from collections.abc import Callable, Sequence
 
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import NO_MODEL, upper_bound
-from michelangelo.results.intake.records import Cells, Record, Rows, of_reply, records_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import NO_MODEL, Cells, Record, Rows, of_reply, records_of, upper_bound
 from michelangelo.results.table.values import number_or_none, text_or_none
 from michelangelo.tasks.mrcr.scorer import KEY_LENGTHS, grader_scores
 

@@ -1,21 +1,28 @@
-"""Our own result rows: JSON lines (also packed), Parquet, spreadsheets, and text tables with the fields as columns."""
+"""Files of our own: result rows in every kind of file, and tables of scores other people published, with sources.
+
+Published scores are averages of samples we don't have: marked ``aggregate``, never averaged with anything.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
 
+import numpy as np
+import pandas as pd
+
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.records import Rows
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import ZERO_LENGTH, Rows
 from michelangelo.results.intake.tables import Table, decimal_points, parts
-from michelangelo.results.table.schema import ALL, REPEATED, left_out
+from michelangelo.results.table.schema import ALL, PROVENANCE, REPEATED, left_out
 
 NEEDED = {"model", "task", "target_tokens"}
 
 _NUMBERS = [name for name, kind in ALL.items() if kind in ("whole", "number")]
 _TEXTS = [name for name, kind in ALL.items() if kind == "text"]
 _NEUTRALISED = r"^'('*[=+\-@\t\r])"
+_CREDITED = {"benchmark", "variant", "model", "context_tokens", "score", "source_title", "source_url"}
 
 
 def sniff(look: Look) -> bool:
@@ -44,3 +51,22 @@ def _as_written(table: Table, look: Look) -> Table:
         texts = cells[name].astype("str") if look.kind == "xlsx" else cells[name]
         cells[name] = texts.str.replace(_NEUTRALISED, r"\1", regex=True)
     return replace(table, cells=cells)
+
+
+def is_published(look: Look) -> bool:
+    """Whether the file is a table of published scores."""
+    return look.kind == "table" and look.names >= _CREDITED
+
+
+@result_format("published", "published scores", is_published)
+def read_published(look: Look, rows: Rows) -> Iterator[Table]:
+    """The table's rows with the benchmark as task and the nominal length as ``target_tokens``."""
+    for part in parts(look):
+        cells = part.cells
+        kept = ["variant", "model", "family", "provider", "score", "n", *PROVENANCE]
+        taken = cells[[c for c in kept if c in cells]].copy()
+        taken["task"], taken["target_tokens"], taken["aggregate"] = cells["benchmark"], cells["context_tokens"], True
+        taken["status"] = np.where(cells["score"].notna(), "ok", "no_reference")
+        zero = pd.to_numeric(cells["context_tokens"], errors="coerce") == 0
+        taken["flags"] = pd.Series([[ZERO_LENGTH] if z else [] for z in zero], dtype=object)
+        yield replace(part, cells=taken)

@@ -9,7 +9,7 @@ import hashlib
 import re
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
 from michelangelo.results.table.values import number_or_none, text_or_none
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import PurePosixPath
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
+from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Cells, Rows, json_of
 from michelangelo.results.table.values import mapping, number, sequence, text, whole
 

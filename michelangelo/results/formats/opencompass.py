@@ -15,16 +15,20 @@ from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_after, parts_of, run_id_of, sibling, stem_of
+from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import (
     Cells,
     Rows,
+    folder_after,
     json_lines,
     json_of,
     of_reply,
+    parts_of,
     records_of,
+    run_id_of,
+    sibling,
     status_of_error,
+    stem_of,
 )
 from michelangelo.results.table.values import length_of, mapping, number, number_or_none, text, whole
 from michelangelo.tasks.mrcr.scorer import KEY_LENGTHS, grader_scores

@@ -15,10 +15,8 @@ from pathlib import Path
 
 from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.files import open_bytes
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import NO_MODEL, parts_of, stem_of
-from michelangelo.results.intake.records import Record, Rows, of_reply, records_of
+from michelangelo.results.intake.files import Look, open_bytes
+from michelangelo.results.intake.records import NO_MODEL, Record, Rows, of_reply, parts_of, records_of, stem_of
 from michelangelo.results.table.values import number_or_none, text_or_none
 
 VARIANT = "ruler"

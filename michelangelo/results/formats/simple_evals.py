@@ -11,9 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from michelangelo.results.formats import result_format
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import folder_of, packed_base
-from michelangelo.results.intake.records import Cells, Rows, json_of
+from michelangelo.results.intake.files import Look
+from michelangelo.results.intake.records import Cells, Rows, folder_of, json_of, packed_base
 from michelangelo.results.table.values import mapping, number, sequence, text
 
 SCALE = "the headline score stands on 0 to 1"

@@ -17,7 +17,7 @@ from typing import IO, TYPE_CHECKING, cast
 
 from michelangelo.errors import DataError
 from michelangelo.results.intake import files
-from michelangelo.results.intake.look import SPREADSHEET, ZIP
+from michelangelo.results.intake.files import SPREADSHEET, ZIP
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -169,7 +169,7 @@ def _keep(member: Member, name: str, into: Path, budget: _Budget, contents: Cont
 def is_one_file(path: Path) -> bool:
     """Whether a zip is a file of some format, as spreadsheets and some logs are, not an archive of files."""
     from michelangelo.results.formats import format_of
-    from michelangelo.results.intake.look import look_at
+    from michelangelo.results.intake.files import look_at
 
     try:
         with zipfile.ZipFile(path) as archive:

@@ -1,4 +1,4 @@
-"""Records of foreign files one at a time, whatever they are kept in, and the rows that readers make of them."""
+"""Records of foreign files one at a time, what the names of files say, and the rows that readers make of both."""
 
 from __future__ import annotations
 
@@ -6,19 +6,31 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.models.failures import failure
-from michelangelo.results.intake.files import CutOff, open_text
+from michelangelo.results.intake.files import CutOff, Look, open_text
 from michelangelo.results.intake.given import Given
-from michelangelo.results.intake.look import Look
-from michelangelo.results.intake.naming import EMPTY
 from michelangelo.results.intake.tables import Table, Unread, columns_of, json_objects, parquet_file, parts
 from michelangelo.results.table.schema import Details
 from michelangelo.results.table.values import is_blank
 
+NO_MODEL = "no model (dataset)"
+"""Stands for the model in rows of a dataset, which holds questions and no replies."""
+
+EMPTY = "empty output"
+"""The error of a reply that is there but blank. The tools score it 0, so it counts as ``unparsed``, not as missing."""
+
+ESTIMATED = "estimated_length"
+"""Flag of a row whose nominal length was estimated from a number of characters."""
+
+ZERO_LENGTH = "zero_length"
+"""Flag of rows whose nominal length is 0 (a puzzle without filler text)."""
+
+_RUN_TIME = re.compile(r"\d{8}_\d{6}")
+_SMALLEST_BIN = 4096
 UNSCORED = "unscored"
 """Flag of a sample that the other tool finished but gave no score, on purpose or because its grader failed."""
 
@@ -26,9 +38,64 @@ LIMIT_HIT = "stopped_by_limit"
 """Flag of a sample that hit a limit and was scored by the other tool all the same; its score is kept."""
 
 Record = Mapping[str, Any]
-
 Cells = dict[str, Any]
 """One row: values by field, named as in ``schema.FIELDS`` and ``schema.EXTRA``."""
+
+_BLANK = "{n} replies are blank; they score 0 and count as unparsed"
+_BULKY = frozenset({"response", "extracted", "answer", "scores", "params"})
+_CHUNK = 8
+"""How many rows of a table are in memory at once: a prompt may have megabytes."""
+
+_HTTP = re.compile(r"(?:HTTP|status(?:[ _]code)?|error code)[ :=]*([45]\d\d)\b", re.IGNORECASE)
+_LATE = re.compile(r"time(?:d)? ?out|deadline", re.IGNORECASE)
+
+
+def parts_of(name: str) -> tuple[str, ...]:
+    """Folders and file name of a path inside an upload, without packing endings."""
+    path = PurePosixPath(name)
+    return (*path.parts[:-1], re.sub(r"\.(?:gz|zst)$", "", path.name, flags=re.IGNORECASE))
+
+
+def stem_of(name: str) -> str:
+    """The file name without its ending (``.gz`` and ``.zst`` dropped first)."""
+    return PurePosixPath(parts_of(name)[-1]).stem
+
+
+def folder_after(name: str, marker: str) -> str | None:
+    """The folder right below the folder of that name, or ``None`` where there is none."""
+    folders = parts_of(name)[:-1]
+    return folders[folders.index(marker) + 1] if marker in folders[:-1] else None
+
+
+def run_id_of(name: str) -> str | None:
+    """The time stamp folder of a run, ``YYYYmmdd_HHMMSS``, or ``None``."""
+    return next((part for part in reversed(parts_of(name)[:-1]) if _RUN_TIME.fullmatch(part)), None)
+
+
+def sibling(name: str, beside: Mapping[str, Path] | None, old: str, new: str, ending: str) -> Path | None:
+    """The file of the same run that lies under folder ``new`` where this one lies under ``old``, or ``None``."""
+    if not beside or old not in parts_of(name)[:-1]:
+        return None
+    folders = list(PurePosixPath(name).parts[:-1])
+    folders[len(folders) - 1 - folders[::-1].index(old)] = new
+    return beside.get("/".join([*folders, stem_of(name) + ending]))
+
+
+def upper_bound(tokens: int) -> int:
+    """The upper bound of a length's power-of-two bin; MRCR's begin with ``[4096, 8192]`` and ``(8192, 16384]``."""
+    if tokens == _SMALLEST_BIN:
+        return 2 * _SMALLEST_BIN
+    return 1 << max(0, tokens - 1).bit_length()
+
+
+def folder_of(name: str) -> PurePosixPath:
+    """The folder part of a name inside an upload; ``.`` where there is none."""
+    return PurePosixPath(name).parent
+
+
+def packed_base(name: str) -> str:
+    """The last part of a name, without ``.gz`` or ``.zst``."""
+    return re.sub(r"\.(?:gz|zst)$", "", PurePosixPath(name).name, flags=re.IGNORECASE)
 
 
 @dataclass
@@ -70,13 +137,6 @@ class Rows(Unread):
         self.say(self.blank, "1 reply is blank; it scores 0 and counts as unparsed", _BLANK)
         scale, problems = self.scale if self.rows else "", tuple(self.problems)
         return Table(columns_of(self.rows), self.numbers, problems, tuple(self.messages), scale, self.unlisted)
-
-
-_BLANK = "{n} replies are blank; they score 0 and count as unparsed"
-_BULKY = frozenset({"response", "extracted", "answer", "scores", "params"})
-
-_CHUNK = 8
-"""How many rows of a table are in memory at once: a prompt may have megabytes."""
 
 
 def of_reply(response: str | None, score: float | None, failure: str | None = None) -> Cells:
@@ -144,10 +204,6 @@ def json_of(look: Look, path: Path | None = None) -> Any:
             return json.loads(stream.read())
     except (ValueError, RecursionError, *CutOff):
         raise DataError(f"{shown} is cut off or damaged: it is not one whole JSON value") from None
-
-
-_HTTP = re.compile(r"(?:HTTP|status(?:[ _]code)?|error code)[ :=]*([45]\d\d)\b", re.IGNORECASE)
-_LATE = re.compile(r"time(?:d)? ?out|deadline", re.IGNORECASE)
 
 
 def status_of_error(message: str) -> str:

@@ -16,8 +16,17 @@ from typing import Any
 import pandas as pd
 
 from michelangelo.errors import DataError
-from michelangelo.results.intake.files import HEAD, MAX_BYTES, CutOff, encoding_of, open_bytes, open_text, raw_head
-from michelangelo.results.intake.look import MAX_LINE, Look
+from michelangelo.results.intake.files import (
+    HEAD,
+    MAX_BYTES,
+    MAX_LINE,
+    CutOff,
+    Look,
+    encoding_of,
+    open_bytes,
+    open_text,
+    raw_head,
+)
 from michelangelo.results.intake.spreadsheets import read_spreadsheet
 from michelangelo.results.table.schema import Problem
 
@@ -314,7 +323,8 @@ def _text(look: Look, wanted: Collection[str] | None, lower: bool, at_once: int)
         problem = Problem(whole + 1, "", "", "the row is cut off inside a quoted cell; it was left out")
         for part in islice(_chunks(look, whole, at_once), done, None):
             yield _named(part, wanted, lower)
-        yield Table(pd.DataFrame(), (), (problem,), (said,))
+        nothing = pd.DataFrame(columns=list(look.columns), dtype=str)
+        yield _named(Table(nothing, (), (problem,), (said,)), wanted, lower)
     except (pd.errors.EmptyDataError, *CutOff):
         raise DataError(f"{look.path.name} is empty or cut off") from None
 

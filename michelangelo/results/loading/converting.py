@@ -15,8 +15,7 @@ from michelangelo.results.intake.gathering import Batch, gather
 from michelangelo.results.intake.given import Given
 from michelangelo.results.loading.frames import digest_of, nothing_usable, owed_frame, unfinished
 from michelangelo.results.loading.reading import Intake
-from michelangelo.results.loading.report import Facts, Report, report_of
-from michelangelo.results.loading.unfinished import Owing
+from michelangelo.results.loading.report import Facts, Owing, Report, report_of
 from michelangelo.results.table.repetition import Keys, Repetitions, find_repetitions, joined, keys_of
 from michelangelo.results.table.saving import check_ending, columns_of, saving
 from michelangelo.results.table.schema import EXTRA, Kind

@@ -18,8 +18,7 @@ from michelangelo.results.intake.files import sha256_of
 from michelangelo.results.intake.gathering import Batch, gather, is_archive, lone
 from michelangelo.results.intake.given import Given, NeedsError
 from michelangelo.results.loading.reading import Intake
-from michelangelo.results.loading.report import Facts, Loaded, Report, report_of
-from michelangelo.results.loading.unfinished import Owing
+from michelangelo.results.loading.report import Facts, Loaded, Owing, Report, report_of
 from michelangelo.results.table.repetition import Notes, repetitions
 from michelangelo.results.table.schema import Details, Problem
 from michelangelo.results.table.stacking import Stack, filtered, stacked

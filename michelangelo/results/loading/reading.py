@@ -16,7 +16,7 @@ from michelangelo.results.intake.archives import Member
 from michelangelo.results.intake.files import content_of
 from michelangelo.results.intake.gathering import Batch
 from michelangelo.results.intake.given import Given, NeedsError, fill
-from michelangelo.results.intake.naming import NO_MODEL
+from michelangelo.results.intake.records import NO_MODEL
 from michelangelo.results.intake.tables import Table
 from michelangelo.results.table.columns import plain
 from michelangelo.results.table.repetition import Notes
