@@ -7,7 +7,7 @@ import streamlit as st
 
 from michelangelo import analysis, plots, runs
 from michelangelo.errors import MichelangeloError, TooShortError, UserError
-from michelangelo.runs.recent import RunEntry, recent_runs
+from michelangelo.runs.progress import RunInfo, recent_runs
 from michelangelo.runs.words import plan_line
 from michelangelo.web.live import run as live
 from michelangelo.web.live.estimate import (
@@ -63,7 +63,7 @@ def estimate_and_run(asked: dict[str, Any]) -> None:
     show_estimate(found, models)
 
 
-def outcome(entry: RunEntry, at: runs.Progress) -> None:
+def outcome(entry: RunInfo, at: runs.Progress) -> None:
     try:
         loaded = sources.load(sources.Entry(entry.run_id, "run", entry.results))
         figure = plots.curves(
@@ -83,7 +83,7 @@ def outcome(entry: RunEntry, at: runs.Progress) -> None:
     show_cost(at, loaded.frame)
 
 
-def watch(known: dict[str, RunEntry]) -> None:
+def watch(known: dict[str, RunInfo]) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
         chosen = st.selectbox(
             "Run", list(known), index=None, key="e_run", bind="query-params", width=330,

@@ -4,7 +4,7 @@ import streamlit as st
 
 from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.wording import plural
-from michelangelo.runs.recent import recent_runs
+from michelangelo.runs.progress import recent_runs
 from michelangelo.web.results import uploads
 from michelangelo.web.results.audit import audit_view
 from michelangelo.web.results.questions import questions

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import michelangelo as mi
 from michelangelo.errors import UserError
 from michelangelo.lsq import get_task
-from michelangelo.runs.rescore import rescore_row
+from michelangelo.runs.rows import rescore_row
 from michelangelo.scoring.outcome import judge
 from michelangelo.tasks.idk.scorer import score_reply
 

@@ -23,13 +23,12 @@ from michelangelo.lsq.generation import generate
 from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models import Completion, Request
-from michelangelo.models.rates import last_rate
+from michelangelo.models.rates import last_rate, speed
 from michelangelo.runs import builders as builders_module
 from michelangelo.runs.builders import Builders, builders_needed, child_environment
 from michelangelo.runs.haystacks import Haystacks
 from michelangelo.runs.plan import Cell, Plan, difference
 from michelangelo.runs.preflight import CODE, preflight, probe_text
-from michelangelo.runs.speeds import speed
 from michelangelo.runs.worker import work
 from tests.fake_models import Fake, Priced, fake_model, solved
 from tests.toy_task import toy_task

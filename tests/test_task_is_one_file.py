@@ -21,7 +21,7 @@ from michelangelo.lsq.generation import generate
 from michelangelo.plots import task_look
 from michelangelo.plots.palette import ORANGE, Look
 from michelangelo.results import read_bytes, read_file
-from michelangelo.runs.rescore import rescore_row
+from michelangelo.runs.rows import rescore_row
 from michelangelo.runs.worker import work
 from tests.pages import badges, lines, page, row
 from tests.toy_task import Toy

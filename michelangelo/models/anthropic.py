@@ -12,7 +12,7 @@ from michelangelo.models.api_model import ApiModel, BadResponse, breaks_off, is_
 from michelangelo.models.families import thinks
 from michelangelo.models.model import Completion, Request
 from michelangelo.models.registry import provider
-from michelangelo.models.settings import base_url_setting, only_set, temperature_setting, top_p_setting
+from michelangelo.models.settings import base_url_setting, temperature_setting, top_p_setting
 
 ADDRESS = "ANTHROPIC_BASE_URL"
 API = "https://api.anthropic.com"
@@ -75,12 +75,11 @@ class AnthropicModel(ApiModel[AnthropicSettings]):
         if own.thinking_budget:
             thinking = {"type": "enabled", "budget_tokens": own.thinking_budget}
         sampling = {"temperature": own.temperature, "top_p": own.top_p, **request.settings}
-        values = {
+        return {
             **({} if own.thinks else sampling),  # the API refuses sampling parameters beside thinking
             "thinking": thinking,
             "output_config": {"effort": own.effort} if own.effort else None,
         }
-        return only_set(values)
 
     async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
         import anthropic

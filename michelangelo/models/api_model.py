@@ -104,7 +104,8 @@ class ApiModel(Model, Generic[S]):
         Raises:
             ProviderError: where the call failed.
         """
-        key, optional, attempts = self._key(), self._optional(request), 0
+        key, attempts = self._key(), 0
+        optional = {name: value for name, value in self._optional(request).items() if value is not None}
         while True:
             attempts += 1
             sent = {name: value for name, value in optional.items() if name not in self._refused}
@@ -138,7 +139,7 @@ class ApiModel(Model, Generic[S]):
 
     @abstractmethod
     def _optional(self, request: Request) -> dict[str, Any]:
-        """What is sent with a request and may be left out, by the names the provider uses."""
+        """What is sent with a request and may be left out, by the names the provider uses; ``None`` is never sent."""
 
     @abstractmethod
     async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:

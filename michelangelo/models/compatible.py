@@ -23,7 +23,6 @@ from michelangelo.models.settings import (
     base_url_setting,
     effort_setting,
     mode_setting,
-    only_set,
     seed_of,
     seed_setting,
     stop_setting,
@@ -140,7 +139,7 @@ class CompatibleModel(ApiModel[CompatibleSettings]):
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        values = {
+        return {
             _LIMIT: request.max_output_tokens,
             "stream_options": {"include_usage": True},
             "temperature": own.temperature,
@@ -150,7 +149,6 @@ class CompatibleModel(ApiModel[CompatibleSettings]):
             "chat_template_kwargs": None if own.thinking is None else {"enable_thinking": own.thinking},
             **request.settings,
         }
-        return only_set(values)
 
 
 @functools.lru_cache(maxsize=256)

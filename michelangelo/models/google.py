@@ -20,7 +20,6 @@ from michelangelo.models.model import Completion, Request
 from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     base_url_setting,
-    only_set,
     seed_of,
     seed_setting,
     temperature_setting,
@@ -94,7 +93,7 @@ class GoogleModel(ApiModel[GoogleSettings]):
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        values: dict[str, Any] = {
+        return {
             "temperature": own.temperature,
             "topP": own.top_p,
             "seed": seed_of(own.seed, request.repeat),
@@ -103,7 +102,6 @@ class GoogleModel(ApiModel[GoogleSettings]):
             "includeThoughts": own.thoughts or None,
             **{_camel(name): value for name, value in request.settings.items()},
         }
-        return only_set(values)
 
     async def _ask(self, client: Any, request: Request, sent: Mapping[str, Any]) -> Completion:
         system, conversation = turns(request.messages)

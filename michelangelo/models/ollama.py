@@ -21,7 +21,6 @@ from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     base_url_setting,
     mode_setting,
-    only_set,
     seed_of,
     seed_setting,
     stop_setting,
@@ -134,14 +133,13 @@ class OllamaModel(ApiModel[OllamaSettings]):
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own = self.settings
-        values = {
+        return {
             "temperature": own.temperature,
             "top_p": own.top_p,
             "seed": seed_of(own.seed, request.repeat),
             "think": _THINK.get(own.think, own.think),
             **request.settings,
         }
-        return only_set(values)
 
     def _body(self, request: Request, sent: Mapping[str, Any]) -> dict[str, Any]:
         options = {name: value for name, value in sent.items() if name != "think"}

@@ -16,7 +16,6 @@ from michelangelo.models.openai_sdk import ChatReply, Gathered, is_openai, load,
 from michelangelo.models.registry import provider
 from michelangelo.models.settings import (
     effort_setting,
-    only_set,
     seed_of,
     seed_setting,
     temperature_setting,
@@ -110,7 +109,7 @@ class OpenAIModel(ApiModel[OpenAISettings]):
 
     def _optional(self, request: Request) -> dict[str, Any]:
         own, chat = self.settings, self.settings.api == "chat"
-        values = {
+        return {
             "temperature": own.temperature,
             "top_p": own.top_p,
             "reasoning_effort" if chat else "reasoning.effort": own.effort,
@@ -118,7 +117,6 @@ class OpenAIModel(ApiModel[OpenAISettings]):
             "seed": seed_of(own.seed, request.repeat),
             **request.settings,
         }
-        return only_set(values)
 
 
 def nested(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -104,18 +104,13 @@ def stop_setting() -> Any:
 
 
 def base_url_setting(default: str, what: str, variable: str) -> Any:
-    """The field ``base_url``; ``with_address`` fills in what the environment variable says."""
+    """The field ``base_url``; a model that is opened without one takes what the environment variable says."""
     return parameter(default, f"Address of the {what}; {variable} where not given.", check=web_address)
 
 
 def seed_of(seed: int | None, repeat: int) -> int | None:
     """The seed of a repeat: the next repeat has the next."""
     return None if seed is None else seed + repeat
-
-
-def only_set(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values that are not ``None``: nothing is sent that isn't set."""
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def changed(settings: Any) -> dict[str, Any]:

@@ -1,18 +1,31 @@
-"""One question's attempts: through the gates, within the budget, again where it helps, until there is an outcome."""
+"""Asking a model: made ready, the size of its prompts learned, and each question asked until there is an outcome."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import math
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from michelangelo.errors import ProviderError
+from michelangelo.errors import MichelangeloError, ProviderError
+from michelangelo.lsq.instance import Instance
+from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model, Request
 from michelangelo.runs.gates import Gates
 from michelangelo.runs.limits import parties
 from michelangelo.runs.policy import Clock, Fault, Policy, fault_of
 from michelangelo.runs.spending import UNBILLED, Spending
 from michelangelo.runs.waits import Wait
+from michelangelo.scoring.sent import SentCounter
+
+UNKNOWN_TOKENIZER = 1.5
+"""A tokenizer that nobody knows is taken to make so many times as many tokens as ours, until replies tell."""
+
+TEMPLATE_TOKENS = 64
+"""What a chat template adds at most, tokens."""
+
+SLACK = 1.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +39,63 @@ class Size:
 
     tokens: float
     at_most: int
+
+
+class Sizes:
+    """Prompt sizes of one model, learned from its replies.
+
+    Attributes:
+        sent: counts what was sent, so that a cut prompt is noticed.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.sent = SentCounter(model.tokenizer)
+        self._exact = bool(model.tokenizer)
+        self._most = 0.0
+
+    def of(self, instance: Instance) -> Size:
+        """The size of an instance's prompt."""
+        known = self.sent.sent(instance.messages, instance.context_tokens, instance.tokenizer)
+        tokens = instance.context_tokens if known is None else known
+        ratio = 1.0 if self._exact else max(self._most, 1.0) * SLACK if self._most else UNKNOWN_TOKENIZER
+        base = tokens if self._exact else instance.context_tokens
+        return Size(tokens, math.ceil(base * ratio) + TEMPLATE_TOKENS)
+
+    def learn(self, instance: Instance, reported: int | None) -> None:
+        """Take note of a reply's reported prompt tokens."""
+        self.learn_counts(instance.context_tokens, reported)
+
+    def learn_counts(self, counted: int, reported: int | None) -> None:
+        """As ``learn``, by the prompt's length in the plan's tokens."""
+        self.sent.learn(counted, reported)
+        if reported and counted >= TEMPLATE_TOKENS:
+            self._most = max(self._most, reported / counted)
+
+
+class Prepared(contextlib.AbstractAsyncContextManager[str]):
+    """A model made ready for the length of a block, and closed after it.
+
+    Entering gives ``""``, or what keeps the model from being asked, one sentence.
+
+    Args:
+        model: the model.
+        longest: its longest prompt, in the plan's tokens.
+        max_output_tokens: its largest output limit.
+    """
+
+    def __init__(self, model: Model, longest: int, max_output_tokens: int) -> None:
+        self._model, self._values = model, (longest, max_output_tokens)
+
+    async def __aenter__(self) -> str:
+        try:
+            await self._model.prepare(*self._values)
+        except MichelangeloError as error:
+            return redact(str(error))
+        return ""
+
+    async def __aexit__(self, *_error: object) -> None:
+        with contextlib.suppress(Exception):  # nothing hangs on it any more
+            await self._model.close()
 
 
 class Attempts:

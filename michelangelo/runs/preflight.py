@@ -8,19 +8,19 @@ longest prompt.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from michelangelo.errors import MichelangeloError, ProviderError
+from michelangelo.errors import ProviderError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import Tokenizer, get_tokenizer
 from michelangelo.models.keys import key_source, redact
 from michelangelo.models.model import Completion, Model, Request
 from michelangelo.models.registry import open_model
-from michelangelo.runs.estimate import estimate, output_limit
+from michelangelo.runs.attempts import Prepared
+from michelangelo.runs.estimate import estimate
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import timeout_s
 from michelangelo.scoring.outcome import SEEN_SHARE, prompt_share, status_without_score
@@ -189,36 +189,3 @@ def _judge(reply: Completion, sent: int, wanted: str | None) -> tuple[bool, str]
     if share is not None and share < SEEN_SHARE:
         return False, f"it reports {reply.prompt_tokens:,} of about {sent:,} prompt tokens: the prompt was cut"
     return False, "it did not repeat what stands at the start of the longest prompt: the prompt may have been cut"
-
-
-class Prepared(contextlib.AbstractAsyncContextManager[str]):
-    """A model made ready for the length of a block, and closed after it.
-
-    Entering gives ``""``, or what keeps the model from being asked, one sentence.
-
-    Args:
-        model: the model.
-        longest: its longest prompt, in the plan's tokens.
-        max_output_tokens: its largest output limit.
-    """
-
-    def __init__(self, model: Model, longest: int, max_output_tokens: int) -> None:
-        self._model, self._values = model, (longest, max_output_tokens)
-
-    async def __aenter__(self) -> str:
-        try:
-            await self._model.prepare(*self._values)
-        except MichelangeloError as error:
-            return redact(str(error))
-        return ""
-
-    async def __aexit__(self, *_error: object) -> None:
-        with contextlib.suppress(Exception):  # nothing hangs on it any more
-            await self._model.close()
-
-
-def largest_output(plan: Plan, model: Model, answers: list[str], counter: Tokenizer) -> int:
-    """The largest output limit a model will be given, with a quarter more than the answers seen ask for."""
-    if plan.max_output_tokens is not None:
-        return plan.max_output_tokens
-    return -(-5 * max(output_limit(plan, model, answer, counter) for answer in answers) // 4)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,9 @@ from michelangelo.runs.waits import Wait, from_state
 
 QUEUED_FOR_S = 30.0
 """A started worker that hasn't reported after that long, seconds, counts as interrupted."""
+
+MOST_RECENT = 30
+"""How many of the newest runs are offered."""
 
 _cache = TallyCache()
 
@@ -211,32 +215,59 @@ def _eta(plan: Plan, tally: Tally, state: Mapping[str, Any]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One run in a list.
+    """One run in a list; its rows aren't read before they are asked for.
 
     Attributes:
         folder: the run's folder.
         run_id: its id.
         created: time of creation, ISO, UTC.
         plan: what it asks.
-        progress: where it stands.
     """
 
     folder: Path
     run_id: str
     created: str
     plan: Plan
-    progress: Progress
 
+    @property
+    def progress(self) -> Progress:
+        """Where it stands; raises as ``progress`` does."""
+        return progress(self.folder)
 
-def list_runs(root: str | Path | None = None) -> list[RunInfo]:
-    """The runs directly under a folder (``runs_root()`` by default), newest first; what can't be read is left out."""
-    found = []
-    base = Path(root) if root is not None else runs_root()
-    for path in sorted(base.glob("*/plan.toml")):
-        run = RunFolder(path.parent)
+    @property
+    def results(self) -> Path:
+        """Its row file."""
+        return RunFolder(self.folder).results
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether it has an answer yet."""
         try:
-            info, plan, at = run.info(), run.plan(), progress(run.path)
-        except MichelangeloError:
-            continue
-        found.append(RunInfo(run.path, info["run_id"], str(info.get("created", "")), plan, at))
+            return self.results.stat().st_size > 0
+        except OSError:
+            return False
+
+
+def list_runs(root: str | Path | None = None, *, most: int | None = None) -> list[RunInfo]:
+    """The runs directly under a folder, newest first; what is no readable run is left out.
+
+    Args:
+        root: the folder; ``runs_root()`` where left out.
+        most: so many of those whose plans were last written; all where left out.
+    """
+    plans = []
+    for path in (Path(root) if root is not None else runs_root()).glob("*/plan.toml"):
+        with contextlib.suppress(OSError):
+            plans.append((path.stat().st_mtime, path.parent))
+    found = []
+    for _, folder in sorted(plans, reverse=True)[:most]:
+        run = RunFolder(folder)
+        with contextlib.suppress(MichelangeloError, OSError):
+            info = run.info()
+            found.append(RunInfo(run.path, str(info["run_id"]), str(info.get("created", "")), run.plan()))
     return sorted(found, key=lambda r: (r.created, r.run_id), reverse=True)
+
+
+def recent_runs() -> list[RunInfo]:
+    """The newest runs of this machine, as many as pages offer."""
+    return list_runs(most=MOST_RECENT)

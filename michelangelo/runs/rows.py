@@ -1,18 +1,31 @@
-"""One question's outcome as a result row."""
+"""Result rows of runs: made of one question's outcome, read back, and scored again without asking a model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
+from michelangelo.errors import DataError, UserError
+from michelangelo.lsq.files import check_target, replacing
 from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Task
+from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model
-from michelangelo.scoring.outcome import Outcome
+from michelangelo.runs.store import encode_row
+from michelangelo.runs.tally import SCORED
+from michelangelo.scoring.outcome import SCORER_ERROR, Outcome, judge
+from michelangelo.scoring.sent import LEAST_SHARE
 from michelangelo.version import __version__
+
+JUDGED = ("ok", "unparsed", "empty", "output_truncated")
+"""Statuses that the response's text and counts decide; rows of another status are copied as they are."""
 
 
 def result_row(
@@ -85,3 +98,123 @@ def mean_depth(instance: Instance) -> float | None:
     """Mean position of the relevant segments, 0 (start) to 1 (end), or ``None`` where there are none."""
     depths = [instance.depth(segment) for segment in instance.segments.of_kind("relevant")]
     return round(sum(depths) / len(depths), 6) if depths else None
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """What scoring a file again came to.
+
+    Attributes:
+        path: the new file.
+        rows: rows in it.
+        scored: rows that were judged again.
+        changed: judged rows whose score or status is another now.
+        left: rows copied as they are: without a response or reference, or of a task that isn't known.
+    """
+
+    path: Path
+    rows: int
+    scored: int
+    changed: int
+    left: int
+
+
+class _Question(NamedTuple):
+    answer: str
+    view: str
+    params: Mapping[str, Any]
+    options: Mapping[str, str]
+
+
+class _Stored(NamedTuple):
+    text: str | None
+    finish_reason: str | None
+    status: str | None
+    error: str | None
+    prompt_tokens: int | None
+    flags: tuple[str, ...]
+
+
+def rescore(source: str | Path, out: str | Path | None = None) -> Rescored:
+    """Judge every stored response of a row file again.
+
+    The old judgement is kept in the row's ``previous``, a list with the oldest first, of ``scorer_version``,
+    ``status``, ``score``, ``scores`` and ``extracted``. The source stays as it is.
+
+    Args:
+        source: a row file, or a run's folder.
+        out: the new file; ``None``: beside the source, ``results.rescored.jsonl`` for ``results.jsonl``. It appears
+            whole or not at all.
+
+    Raises:
+        UserError: where the source doesn't exist or the target can't be written.
+        DataError: where a line is no result row, or there is none.
+    """
+    path = Path(source) / "results.jsonl" if Path(source).is_dir() else Path(source)
+    if not path.is_file():
+        raise UserError(f"file {str(path)!r} does not exist; name a row file or a run's folder")
+    target = Path(out) if out is not None else path.with_name(f"{path.stem}.rescored.jsonl")
+    check_target(target)
+    rows = scored = changed = 0
+    with replacing(target) as temporary, temporary.open("wb") as file:
+        for row in read_rows(path):
+            new = rescore_row(row)
+            rows += 1
+            scored += new is not row
+            changed += (new["status"], new.get("score")) != (row["status"], row.get("score"))
+            file.write(encode_row(new))
+        if not rows:
+            raise DataError(f"{path} holds no rows")
+    return Rescored(target, rows, scored, changed, rows - scored)
+
+
+def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """One row judged again, its old judgement in ``previous``; the row itself where there is nothing to judge."""
+    task = tasks().get(str(row.get("task")))
+    if task is None:
+        return _graded(row)
+    if row["status"] not in JUDGED or row.get("answer") is None or row.get("response") is None:
+        return row
+    finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
+    flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
+    question = _Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
+    stored = _Stored(row["response"], finish, None, None, row.get("prompt_tokens"), ())
+    outcome = judge(task, question, stored, least_tokens=_least_tokens(row))
+    old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}
+    fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f == SCORER_ERROR)]}
+    return {**row, **fields, "scorer_version": task.scorer_version, "previous": [*(row.get("previous") or []), old]}
+
+
+def _least_tokens(row: Mapping[str, Any]) -> float | None:
+    """Fewest tokens that any tokenizer makes of the row's prompt, where the row tells."""
+    counted = row.get("context_tokens") if row.get("tokenizer") == DEFAULT_TOKENIZER else None
+    return LEAST_SHARE * counted if counted else None
+
+
+def _graded(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Another tool's row with the scores of all graders a task knows for it; the row itself where none does."""
+    if row.get("score") is None or not row.get("answer") or row.get("response") is None:
+        return row
+    found = {name: score for task in tasks().values() for name, score in task.regraded(row).items()}
+    return {**row, "scores": {**(row.get("scores") or {}), **found}} if found else row
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a row file, one at a time; half a row at the end, as a kill leaves it, is passed over.
+
+    Raises:
+        DataError: where a line is no result row; names it.
+    """
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                if not isinstance(row, dict) or "status" not in row:
+                    raise ValueError("no row")
+            except ValueError:
+                if not line.endswith(b"\n"):
+                    return
+                raise DataError(f"{path}: line {number} is no result row; it needs at least a status") from None
+            yield row

@@ -17,7 +17,8 @@ from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.tokenizers import get_tokenizer
 from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model, Request
-from michelangelo.runs.attempts import Attempts, Size, failure
+from michelangelo.models.rates import Speeds
+from michelangelo.runs.attempts import Attempts, Prepared, Size, Sizes, failure
 from michelangelo.runs.builders import Builders, builders_needed
 from michelangelo.runs.cache import CACHED, ReplyCache
 from michelangelo.runs.estimate import SMALLEST_BUDGET, fits_window, output_limit
@@ -25,11 +26,8 @@ from michelangelo.runs.gates import Gates
 from michelangelo.runs.haystacks import Haystacks
 from michelangelo.runs.plan import Cell, Key, Plan
 from michelangelo.runs.policy import Clock, Policy, timeout_s
-from michelangelo.runs.preflight import Prepared, largest_output
 from michelangelo.runs.progress import Progress, summarise, weight
 from michelangelo.runs.rows import result_row
-from michelangelo.runs.sizes import Sizes
-from michelangelo.runs.speeds import Speeds
 from michelangelo.runs.spending import OutOfBudgetError, Spending
 from michelangelo.runs.store import Rows, RunFolder
 from michelangelo.runs.tally import SCORED, Tally
@@ -232,7 +230,9 @@ class Session:
             shortest = min(self.plan.lengths)
             cells = [Cell(task, shortest, seed) for task in self.plan.tasks for seed in seeds]
             answers = [self._build(cell).answer for cell in cells]
-        limit = largest_output(self.plan, model, answers or [""], self.counter)
+        limit = max(output_limit(self.plan, model, answer, self.counter) for answer in answers or [""])
+        if self.plan.max_output_tokens is None:
+            limit = -(-5 * limit // 4)  # some answers are longer than those seen
         fitting = [n for n in self.plan.lengths if fits_window(model, n, SMALLEST_BUDGET) is not False]
         return max(fitting, default=min(self.plan.lengths)), limit
 

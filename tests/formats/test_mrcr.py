@@ -12,7 +12,7 @@ import pytest
 from michelangelo.results.formats.mrcr import numbers_in
 from michelangelo.results.intake.records import NO_MODEL, upper_bound
 from michelangelo.results.table.tidying import tidy
-from michelangelo.runs.rescore import rescore_row
+from michelangelo.runs.rows import rescore_row
 from michelangelo.tasks.mrcr.scorer import key_of
 from tests.formats.files import KEY, PIECE, fits, imported
 

@@ -13,8 +13,8 @@ from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.lengths import format_length, parse_length
 from michelangelo.lsq.wording import dollar_range, dollars
 from michelangelo.runs import Plan, Progress, RunFolder, create, progress, reopen_failed, runs_root, start, stop, words
-from michelangelo.runs.recent import RunEntry
-from michelangelo.runs.retry import RETRYABLE
+from michelangelo.runs.control import RETRYABLE
+from michelangelo.runs.progress import RunInfo
 from michelangelo.web.live import keys as live_keys
 from michelangelo.web.live.estimate import estimated, over_budget, unpriced
 from michelangelo.web.live.setup import CACHE, LENGTHS
@@ -110,7 +110,7 @@ def _again(at: Progress) -> int:
     return sum(n for status, n in at.failed.items() if status in RETRYABLE)
 
 
-def run_keys(entry: RunEntry) -> None:
+def run_keys(entry: RunInfo) -> None:
     """The keys of a run's providers, and whether a typed one may be used for a run that another session started."""
     models = entry.plan.models
     live_keys.key_rows(models, "e_run_")
@@ -121,7 +121,7 @@ def run_keys(entry: RunEntry) -> None:
         )  # fmt: skip
 
 
-def interrupted(known: dict[str, RunEntry], open_run: Callable[[str], None]) -> None:
+def interrupted(known: dict[str, RunInfo], open_run: Callable[[str], None]) -> None:
     """The runs whose worker vanished, each with a button that opens it.
 
     Args:
@@ -222,7 +222,7 @@ def run_id_of(folder: str | Path) -> str:
     return str(RunFolder(folder).info()["run_id"])
 
 
-def extend_control(entry: RunEntry, at: Progress) -> None:
+def extend_control(entry: RunInfo, at: Progress) -> None:
     """The popover with what may grow, what it would ask and cost, and its button.
 
     Args:
@@ -240,7 +240,7 @@ def extend_control(entry: RunEntry, at: Progress) -> None:
             st.text(str(error))
 
 
-def _grown(entry: RunEntry) -> Plan:
+def _grown(entry: RunInfo) -> Plan:
     plan, own = entry.plan, f"e_more_{entry.run_id}_"
     there = [format_length(tokens) for tokens in plan.lengths]
     count = st.number_input("Samples per length", plan.count, 100_000, plan.count, key=f"{own}count")
@@ -260,7 +260,7 @@ def _grown(entry: RunEntry) -> Plan:
     ).checked()
 
 
-def _show(entry: RunEntry, at: Progress, grown: Plan) -> None:
+def _show(entry: RunInfo, at: Progress, grown: Plan) -> None:
     found = estimated(grown.to_toml())
     cost = dollar_range(found.cost_low_usd, found.cost_usd)
     st.text(f"New questions: {grown.planned - at.done:,}. The whole run costs {cost}; spent: {dollars(at.spent_usd)}.")

@@ -19,7 +19,7 @@ from michelangelo.results import Loaded, joined, read_file, sample_result_files
 from michelangelo.results.table.repetition import repetitions
 from michelangelo.results.table.schema import clean_label
 from michelangelo.results.table.stacking import with_categories
-from michelangelo.runs.recent import recent_runs
+from michelangelo.runs.progress import recent_runs
 from michelangelo.web.shared.links import page_link
 from michelangelo.web.shared.show import tell
 
