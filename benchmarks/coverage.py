@@ -20,6 +20,7 @@ from scipy.stats import beta, binom, t
 from michelangelo import analysis
 from michelangelo.analysis.correlation import interval_of, interval_of_true_scores
 from michelangelo.analysis.intervals import bayesian, wilson
+from michelangelo.analysis.pooling import SUBSETS
 from michelangelo.lsq.files import replacing
 
 Floats = npt.NDArray[np.float64]
@@ -237,6 +238,48 @@ def curve_coverage(kind: str, means: Sequence[float], n: int, times: int, seed: 
     return out
 
 
+def pooled_coverage(n: int, times: int, seed: int = 0) -> pd.DataFrame:
+    """Coverage of the mean over nested subsets by truth, with instance names (``named``) and without (``joined``).
+
+    The three buckets hold n instances each, whose copies occur three times, twice and once where they are joined.
+    """
+    found = {}
+    for number, (name, (draw, mean)) in enumerate(TRUTHS.items()):
+        scores = draw(np.random.default_rng([seed, n, number]), (times, 3, n))
+        where = np.indices(scores.shape).reshape(3, -1)
+        frame = pd.DataFrame(
+            {"model": "m", "family": "f", "task": "t", "variant": where[0].astype(str), "status": "ok",
+             "target_tokens": np.array(SUBSETS)[where[1]], "score": scores.ravel()}
+        )  # fmt: skip
+        named = analysis.pooled(frame.assign(instance_id=np.arange(len(frame)).astype(str)))
+        joined = analysis.pooled(frame.loc[frame.index.repeat(3 - where[1])].reset_index(drop=True), joined=True)
+        found[name] = {
+            kind: _share(p["low"], p["high"], mean)
+            for kind, table in (("named", named), ("joined", joined))
+            for p in [table[table["subset"] == "pooled"]]
+        }
+    return pd.DataFrame(found).T
+
+
+GATES = (0.95, 0.9, 0.85, 0.8, 0.75)
+
+
+def gate_rates(kind: str, n: int, times: int, seed: int = 0) -> dict[str, float]:
+    """How often a gate errs where the window's true score is nearly at the threshold, and settles what is clear."""
+    whole = analysis.joint(results({"a": GATES}, n, times, seed=seed, kind=kind))
+
+    def share(verdict: str, window: int, threshold: float) -> float:
+        found = analysis.gate(whole, window, threshold=threshold)
+        return float((found["verdict"] == verdict).mean())
+
+    last = LENGTHS[len(GATES) - 1]
+    return {
+        "holds, though below": share("holds", last, GATES[-1] + 0.001),
+        "does not hold, though above": share("does not hold", last, GATES[-1] - 0.001),
+        "settled where clear": (share("holds", last, 0.4) + share("does not hold", last, 0.99)) / 2,
+    }
+
+
 def comparison_rates(n: int, times: int, seed: int, *, together: bool, kind: str = "0/1") -> dict[str, float]:
     """Two or three models: coverage of a difference of slopes, false alarms of the tests, coverage of a crossing."""
     steep, gentle = (0.95 - 0.1 * k for k in range(len(LENGTHS))), (0.8 - 0.02 * k for k in range(len(LENGTHS)))
@@ -354,6 +397,20 @@ def tables(times: int) -> Iterator[str]:
         _curve_rows(sets),
     )
     yield table(
+        "Means over three nested subsets, n instances in each bucket: coverage, %, over the graded truths, with "
+        f"instance names and joined end to end without; {sets // 5:,} sets each.",
+        ("n per bucket", "named, average", "worst", "joined, average", "worst"),
+        (_pooled_row(n, sets // 5) for n in (5, 10, 30)),
+    )
+    yield table(
+        f"Gates over 5 lengths, {sets:,} sets: how often a wrong verdict is given, %, where the true score at the "
+        "window is within 0.001 of the threshold, and how often one of two clear cases (0.35 above, 0.24 below) is "
+        "settled.",
+        ("scores", "n per length", *gate_rates("0/1", 5, 2)),
+        ((kind, n, *(percent(v) for v in gate_rates(kind, n, sets).values())) for kind in ("0/1", "graded")
+         for n in (10, 30, 100)),
+    )  # fmt: skip
+    yield table(
         "Two curves of 8 lengths (three for equal slopes): coverage of the first two, false alarms of the tests at 5 % "
         f"for the others, %; {sets:,} sets. Shared: all answer the same questions, and some are hard for all.",
         ("scores", "questions", "n per length", *comparison_rates(5, 2, 0, together=False)),
@@ -365,11 +422,11 @@ def tables(times: int) -> Iterator[str]:
         ((n, *(percent(v) for v in plateau_rates(n, sets, 3).values())) for n in (10, 30, 100, 300)),
     )
     yield table(
-        f"Spearman's coefficient of the true scores: coverage, %, {sets:,} sets of models drawn from a normal "
+        f"Spearman's coefficient of the true scores: coverage, %, {sets // 2:,} sets of models drawn from a normal "
         "distribution; worst and average over its correlation 0, 0.4, 0.8 and 0.95, and the coefficient 0.79 (0.8) by "
         "itself; last, there, the interval that takes the scores as exact.",
         ("scores", "models", "instances", "average", "worst", "at 0.79", "scores as given, at 0.79"),
-        _rank_rows(sets),
+        _rank_rows(sets // 2),
     )
 
 
@@ -420,6 +477,11 @@ def _paired_rows(n: int, times: int) -> Iterator[tuple[Any, ...]]:
         figures = [(percent(t.loc[kind, "average"]), percent(t.loc[kind, "worst"]), f"{t.loc[kind, 'width']:.3f}")
                    for t in tables]  # fmt: skip
         yield kind, n, *figures[0], *figures[1]
+
+
+def _pooled_row(n: int, times: int) -> tuple[Any, ...]:
+    found = pooled_coverage(n, times)
+    return n, *(percent(float(f(found[kind]))) for kind in ("named", "joined") for f in (np.mean, np.min))
 
 
 def _curve_rows(times: int) -> Iterator[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from scipy import stats
 
 from benchmarks import coverage
 from michelangelo import analysis
-from michelangelo.analysis.intervals import bayesian, clustered, mean_interval, shaped, wilson
+from michelangelo.analysis.intervals import averaged, bayesian, clustered, mean_interval, wilson
 
 
 def test_methods_by_kind_of_score_and_number() -> None:
@@ -115,9 +115,16 @@ def test_clusters_of_unequal_size_are_drawn_whole() -> None:
     assert clustered(value, size) == pytest.approx(tuple(drawn), abs=0.005)
 
 
-def test_an_average_without_spread_is_wilsons_of_all() -> None:
-    low, high = shaped(1.0, 0.0, 240, 232)
-    assert (float(low), float(high)) == pytest.approx([float(v) for v in wilson(1.0, 240)])
+def test_an_average_of_equal_scores_and_of_0_1_scores_is_jeffreys() -> None:
+    low, high = averaged(1.0, 0.0, 240)
+    assert (float(low), float(high)) == pytest.approx((stats.beta.ppf(0.025, 240.5, 0.5), 1.0), abs=1e-9)
+    low, high = averaged(0.7, np.sqrt(0.7 * 0.3 / 200), 200)
+    assert (float(low), float(high)) == pytest.approx(tuple(stats.beta.ppf([0.025, 0.975], 140.5, 60.5)))
+
+
+def test_averages_of_few_scores_near_1_are_covered() -> None:
+    found = coverage.curve_coverage("graded", coverage.FLAT, 10, 300, 5)
+    assert min(found["area"], found["running mean"]) > 0.91
 
 
 @pytest.mark.parametrize("n", [5, 10, 20, 30, 50, 100])
@@ -145,6 +152,16 @@ def test_coverage_of_what_is_derived_from_one_curve() -> None:
     for kind, means in (("0/1", coverage.STRAIGHT), ("graded", coverage.BENT)):
         found = coverage.curve_coverage(kind, means, 40, 120, 3)
         assert min(found.values()) > 0.89, found
+
+
+def test_pooled_subsets_and_gates_keep_their_level() -> None:
+    found = coverage.pooled_coverage(20, 60)
+    assert found["joined"].min() > 0.8  # 60 sets each
+    assert found["joined"].mean() > 0.92
+    rates = coverage.gate_rates("0/1", 30, 200)
+    assert rates["holds, though below"] < 0.06
+    assert rates["does not hold, though above"] < 0.06
+    assert rates["settled where clear"] > 0.9
 
 
 def test_coverage_and_false_alarms_of_comparisons() -> None:

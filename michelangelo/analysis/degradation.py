@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Instances, Ints, cells_of, gather, needed, ratio, samples, scores_of
-from michelangelo.analysis.intervals import MIN_INSTANCES, bayesian, shaped, wilson
+from michelangelo.analysis.intervals import MIN_INSTANCES, averaged, bayesian, wilson
 from michelangelo.analysis.origin import provenance
 from michelangelo.errors import UserError
 from michelangelo.results.table.columns import TEXT
@@ -184,8 +184,7 @@ def _add_running(out: pd.DataFrame, keys: list[str]) -> None:
     running = np.where(np.isnan(mean), np.nan, ratio(summed["value"], total))
     known = (total >= MIN_INSTANCES) & ~np.isnan(running)
     error = ratio(np.sqrt(summed["error"]), total)
-    mean_of, error_of, n_of, free = (np.where(known, part, 1.0) for part in (running, error, total, total - cells))
-    low, high = shaped(mean_of, error_of, n_of, free)
+    low, high = averaged(*(np.where(known, part, 1.0) for part in (running, error, total)))
     out["running_mean"] = running
     for name, end in (("low", low), ("high", high)):
         out[f"running_{name}"] = np.where(known, np.where(cells == 1, out[name], end), np.nan)

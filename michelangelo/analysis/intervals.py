@@ -54,30 +54,29 @@ def wilson(mean: npt.ArrayLike, n: npt.ArrayLike, z: npt.ArrayLike = Z) -> tuple
     return low, np.where(p >= 1, 1.0, np.clip(centre + half, 0, 1))
 
 
-def shaped(
-    mean: npt.ArrayLike, error: npt.ArrayLike, n: npt.ArrayLike, degrees: npt.ArrayLike
-) -> tuple[Floats, Floats]:
-    """Student's t interval in Wilson's shape, for averages of scores in [0, 1].
+def averaged(mean: npt.ArrayLike, error: npt.ArrayLike, n: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """The interval of averages of several means, by their standard errors: ``bayesian`` where only moments are at hand.
 
-    The plain t interval is symmetric, leaves [0, 1] and misses the truth where most scores are 0 or 1. This one takes
-    Wilson's shape with t for z and, for n, the number of 0/1 scores whose mean would vary as much: m(1 - m) / error².
-    It lies in [0, 1] and has a length above 0.
+    As there, half a pseudo-observation is added at 0 and at 1, once for the whole average; the beta distribution with
+    the resulting mean and variance stands for the Dirichlet-weighted average. On 0/1 scores of one mean it is nearly
+    Jeffreys' interval.
 
     Args:
-        mean: averages m, 0 to 1.
-        error: their standard errors; where one is 0 (all scores equal), ``n`` and the normal distribution are used.
-        n: numbers of instances, above 0.
-        degrees: degrees of freedom of the standard errors, at least 1.
+        mean: averages, 0 to 1.
+        error: their standard errors, 0 where all scores are equal.
+        n: numbers of instances, above 0; a fraction is fine: an effective number.
 
     Returns:
         Lower and upper ends, 0 to 1.
     """
-    from scipy.special import stdtrit
+    from scipy.special import betaincinv
 
-    m, e, size, free = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (mean, error, n, degrees)))
-    known, spread = e > 1e-9, np.clip(m * (1 - m), 0, None)
-    like = np.where(known, spread / np.where(known, e**2, 1.0), size)
-    return wilson(m, np.where(like > 0, like, size), np.where(known, stdtrit(np.maximum(free, 1), 0.975), Z))
+    m, e, size = np.broadcast_arrays(*(np.asarray(a, dtype=float) for a in (mean, error, n)))
+    centre = (size * m + 0.5) / (size + 1)
+    square = (size * (size * e**2 + m**2) + 0.5) / (size + 1)
+    known = centre * (1 - centre) * (size + 2) / (square - centre**2) - 1
+    low, high = (betaincinv(centre * known, (1 - centre) * known, tail) for tail in _TAILS)
+    return np.minimum(low, m), np.maximum(high, m)
 
 
 def bayesian(

@@ -18,7 +18,7 @@ import pandas as pd
 
 from michelangelo.analysis.cells import Floats, Instances, Ints, series_columns, told
 from michelangelo.analysis.degradation import SERIES, curves_and_instances
-from michelangelo.analysis.intervals import MIN_INSTANCES, Z, shaped, wilson
+from michelangelo.analysis.intervals import MIN_INSTANCES, Z, averaged, wilson
 from michelangelo.errors import UserError
 
 
@@ -126,7 +126,7 @@ class Joint:
         return Combination(value, value - below, value + above, se)
 
     def averaged(self, rows: npt.ArrayLike, weights: npt.ArrayLike) -> Combination:
-        """An average of means, with an interval in Wilson's shape (``intervals.shaped``).
+        """An average of means, with the interval of ``intervals.averaged``.
 
         Args:
             rows: rows of the table.
@@ -137,8 +137,7 @@ class Joint:
         se = float(np.sqrt(np.maximum(spread @ self.correlation(at) @ spread, 0.0)))
         if np.isnan(self.ends[at]).any():
             return Combination(value, np.nan, np.nan, np.nan)
-        count = self.count[at]
-        low, high = shaped(value, se, 1 / np.sum(c**2 / count), max(1.0, float(np.sum(count - 1))))
+        low, high = averaged(value, se, 1 / np.sum(c**2 / self.count[at]))
         return Combination(value, float(low), float(high), se)
 
 
