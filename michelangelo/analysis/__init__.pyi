@@ -5,9 +5,9 @@ from .cells import each_series as each_series
 from .cells import records as records
 from .cells import series_columns as series_columns
 from .chance import chance_rates as chance_rates
-from .cheats import CheatScore as CheatScore
-from .cheats import cheats as cheats
-from .cheats import floors as floors
+from .cheat_scores import CheatScore as CheatScore
+from .cheat_scores import cheats as cheats
+from .cheat_scores import floors as floors
 from .correlation import beside_the_paper as beside_the_paper
 from .correlation import critical_rho as critical_rho
 from .correlation import paired_scores as paired_scores

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from michelangelo.analysis.cheats import CheatNotes, CheatScore
+from michelangelo.analysis.cheat_scores import CheatNotes, CheatScore
 from michelangelo.analysis.intervals import Measured, measured
 from michelangelo.analysis.xray_edits import Answers, units
 from michelangelo.analysis.xray_looks import Piece, pieces, separability
