@@ -26,7 +26,7 @@ def no_match(choice: curve_choice.Choice) -> None:
 
 def panels(shown: Shown, looks: curve_controls.Looks, *, chance: bool) -> None:
     """A figure per task, per task and family, or per model."""
-    count = shown.table.groupby(curve_controls.BY[looks.view], sort=False).ngroups
+    count = shown.table.groupby(curve_controls.BY[looks.per], sort=False).ngroups
     with st.grid("auto", min_column_width=430) if count > 1 else st.container():
         for number in range(count):
             figure, alt = panel(shown, looks, number, chance, curve_controls.span())
@@ -38,10 +38,10 @@ def panel(
     shown: Shown, looks: curve_controls.Looks, number: int, chance: bool, span: tuple[int, int]
 ) -> tuple[go.Figure, str]:
     """One figure, and what it shows in words."""
-    groups = shown.table.groupby(curve_controls.BY[looks.view], sort=False)
+    groups = shown.table.groupby(curve_controls.BY[looks.per], sort=False)
     part = [rows for _, rows in groups][number]
     figure = plots.curves(
-        part.assign(task=part["panel"]), looks.view, bands="Bands" in looks.shown,
+        part.assign(task=part["panel"]), looks.per, bands="Bands" in looks.shown,
         chance=shown.chances() if chance else {}, running="Running mean" in looks.shown,
         effective="Effective length" in looks.shown, threshold=looks.threshold, theme=looks.theme, legend="below",
         columns=1, note=shown.provenance(part), span=span,
@@ -63,7 +63,7 @@ except UserError as error:
     st.stop()
 with head:
     choice = curve_controls.filters(every.table)
-chosen = curve_choice.choose(every.table, choice, looks.view, split=bool(looks.split))
+chosen = curve_choice.choose(every.table, choice, looks.per, split=bool(looks.split))
 if chosen.table["mean"].notna().sum() == 0 or not (chosen.table["target_tokens"] > 0).any():
     no_match(choice)
 drawn = restricted(every, chosen.table["place"].tolist())

@@ -12,6 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from michelangelo.analysis import curve_choice, curve_tables
 from michelangelo.analysis.curve_choice import BOUNDS, Choice, choose, labelled
+from michelangelo.analysis.names import Per
 from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.results import combine, read_bytes, read_file, sample_result_files
 from michelangelo.runs.perplexity_rows import write_perplexity
@@ -340,12 +341,12 @@ def test_the_report_is_split_and_measured_as_the_page_is() -> None:
     assert b"Metric: raw." in page_text
 
 
-@pytest.mark.parametrize("view", ["task", "family", "model"])
-def test_by_default_no_panel_holds_more_than_four_models(published: pd.DataFrame, view: curve_choice.View) -> None:
+@pytest.mark.parametrize("per", ["task", "family", "model"])
+def test_by_default_no_panel_holds_more_than_four_models(published: pd.DataFrame, per: Per) -> None:
     table = labelled(published)
     for panel in curve_choice.panel_names(table):
-        found = choose(table, Choice(panels=(panel,)), view).table
-        groups = ["panel", "group"] if view == "family" else ["panel"]
+        found = choose(table, Choice(panels=(panel,)), per).table
+        groups = ["panel", "group"] if per == "family" else ["panel"]
         assert found.groupby(groups)["model"].nunique().max() <= curve_choice.PER_PANEL
         assert found["variant"].nunique(dropna=False) == 1
 

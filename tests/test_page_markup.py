@@ -31,7 +31,7 @@ REVIEWED = {
     "michelangelo/web/correlations/view.py": {"tables.PAPER_NOTE", "tables.PUBLISHED_NOTE"},  # constants
     "michelangelo/web/shared/links.py": {"script", "label"},  # constants, see the callers
     "michelangelo/web/shared/show.py": {"headline", "label"},  # constants, see the next test
-    "michelangelo/web/curves/controls.py": {"VIEWS", "TOGGLES"},
+    "michelangelo/web/curves/controls.py": {"PANELS", "TOGGLES"},
     "michelangelo/web/curves/tabs.py": {
         "list(offered)",  # names of tabs, constants
         "stats.AREAS",

@@ -121,7 +121,7 @@ def test_the_other_views(frame: pd.DataFrame) -> None:
     per_family = plots.curves(many, "family")
     assert [a.text for a in per_family.layout.annotations[:2]] == ["t · gpt (1)", "t · gpt (2)"]
     assert len({(t.line.dash, t.marker.symbol[0]) for t in lines(per_family)}) == 6
-    with pytest.raises(UserError, match="no view 'cloud'"):
+    with pytest.raises(UserError, match="no panels per 'cloud'"):
         plots.curves(frame, "cloud")  # type: ignore[arg-type]
 
 

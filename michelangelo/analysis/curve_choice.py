@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import pandas as pd
 
 from michelangelo.analysis import curves
-from michelangelo.analysis.names import colour_group, tasks_by_title
+from michelangelo.analysis.names import Per, colour_group, tasks_by_title
 from michelangelo.lsq import tasks
 from michelangelo.lsq.lengths import format_length
 from michelangelo.models.readers import GUESSING
-
-View = Literal["task", "family", "model"]
 
 MOST_PANELS = 4
 """Tasks shown where none was chosen."""
@@ -114,7 +111,7 @@ def panel_names(table: pd.DataFrame) -> list[str]:
     return list(dict.fromkeys(ordered["panel"]))
 
 
-def default_panels(table: pd.DataFrame, view: View = "task") -> list[str]:
+def default_panels(table: pd.DataFrame, per: Per = "task") -> list[str]:
     """The tasks shown where none was chosen: the first known here beside the published ones with the most points.
 
     Where each panel is a model its curves are tasks: those known here, or the published ones where none is.
@@ -126,7 +123,7 @@ def default_panels(table: pd.DataFrame, view: View = "task") -> list[str]:
         if len(brought) < len(names):
             return names[: max(len(brought), 2)][:MOST_PANELS]
     ours, published = [n for n in names if n in own], [n for n in names if n not in own]
-    if view == "model":
+    if per == "model":
         return (ours or published)[:PER_MODEL]
     return [*ours[: max(2, MOST_PANELS - len(published))], *published[: max(2, MOST_PANELS - len(ours))]]
 
@@ -144,17 +141,17 @@ def bound_label(tokens: int) -> str:
     return f"≤ {text}" if tokens == BOUNDS[0] else f"≥ {text}" if tokens == BOUNDS[-1] else text
 
 
-def choose(table: pd.DataFrame, choice: Choice, view: View, *, split: bool = False) -> Chosen:
+def choose(table: pd.DataFrame, choice: Choice, per: Per, *, split: bool = False) -> Chosen:
     """The curves to draw.
 
     Args:
         table: as ``labelled`` gives it.
         choice: what the reader chose.
-        view: as in ``plots.curves``; decides what "at most four" is about.
+        per: as in ``plots.curves``; decides what "at most four" is about.
         split: whether each model has several curves per task.
     """
     most = 1 if split else PER_PANEL
-    rows = table[table["panel"].isin(choice.panels or default_panels(table, view))]
+    rows = table[table["panel"].isin(choice.panels or default_panels(table, per))]
     rows = rows[_within(rows["target_tokens"], choice)]
     if choice.families:
         rows = rows[rows["group"].isin(choice.families)]
@@ -163,7 +160,7 @@ def choose(table: pd.DataFrame, choice: Choice, view: View, *, split: bool = Fal
     rows = rows[rows["curve"].isin(rows.loc[rows["mean"].notna() | (rows["n_planned"].fillna(0) > 0), "curve"])]
     available = rows["curve"].nunique()
     if not choice.models:
-        rows = rows[rows["curve"].isin(_readable(rows, view, most))]
+        rows = rows[rows["curve"].isin(_readable(rows, per, most))]
     kept = rows[rows["curve"].isin(rows["curve"].unique()[:MOST_CURVES])]
     drawn = kept["curve"].nunique()
     place = {name: k for k, name in enumerate(panel_names(table))}
@@ -177,8 +174,8 @@ def _within(lengths: pd.Series[int], choice: Choice) -> pd.Series[bool]:
     return (lengths >= low) & (lengths <= high)
 
 
-def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
-    """Curves of at most four models per panel, see ``_first_few``; in the family view of each family."""
+def _readable(rows: pd.DataFrame, per: Per, most: int) -> Collection[int]:
+    """Curves of at most four models per panel, see ``_first_few``; where panels are per family of each."""
     if rows.empty:
         return ()
     each = (
@@ -186,14 +183,14 @@ def _readable(rows: pd.DataFrame, view: View, most: int) -> Collection[int]:
         .groupby(["panel", "group", "model"], sort=False, as_index=False)
         .agg(lengths=("target_tokens", "nunique"), last=("mean", "last"), brought=("brought", "max"))
     )
-    if view == "model":
+    if per == "model":
         each = each.groupby(["group", "model"], sort=False, as_index=False).agg(
             panels=("panel", "nunique"), lengths=("lengths", "sum"), last=("last", "mean"), brought=("brought", "max")
         )
         chosen = _first_few(each, ["panels", "lengths"], most)
         return set(rows.loc[rows["model"].isin(chosen["model"]), "curve"])
     parts = [
-        _families(p, most) if view == "family" else _first_few(p, ["lengths"], most) for _, p in each.groupby("panel")
+        _families(p, most) if per == "family" else _first_few(p, ["lengths"], most) for _, p in each.groupby("panel")
     ]
     chosen = pd.concat(parts)[["panel", "group", "model"]]
     return set(rows.merge(chosen, on=["panel", "group", "model"])["curve"])

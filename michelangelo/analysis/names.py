@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from michelangelo.lsq.registry import tasks
 from michelangelo.lsq.task import Task
 from michelangelo.models.registry import is_reader
+
+Per = Literal["task", "family", "model"]
+"""What figures have a panel for, each."""
 
 SYMBOL = {"spearman": "ρ", "kendall": "τ", "pearson": "r"}
 """How a coefficient is written."""

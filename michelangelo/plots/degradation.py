@@ -13,12 +13,13 @@ import pandas as pd
 
 from michelangelo.analysis import EffectiveLength, effective_length, records
 from michelangelo.analysis import curves as curve_frame
+from michelangelo.analysis.names import Per
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.plots.layout import SPAN, Theme, dress, footer, length_axis, score_axis, told_apart
 from michelangelo.plots.layout import bands as band_traces
 from michelangelo.plots.palette import CHANCE_DASHES, GREY
-from michelangelo.plots.series import Series, View, arranged, hover_lines
+from michelangelo.plots.series import Series, arranged, hover_lines
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -29,7 +30,7 @@ Chance = Mapping[str, float | Sequence[tuple[str, float]]]
 
 def curves(
     frame: pd.DataFrame,
-    view: View = "task",
+    per: Per = "task",
     *,
     bands: bool = True,
     chance: Chance | None = None,
@@ -49,7 +50,7 @@ def curves(
 
     Args:
         frame: result rows, or curves as ``analysis.curves`` gives them.
-        view: ``task``: a panel per task, coloured by model family; ``family``: a panel per task and family (four models
+        per: ``task``: a panel per task, coloured by model family; ``family``: a panel per task and family (four models
             at most); ``model``: a panel per model, coloured by task.
         bands: draw the 95 % intervals.
         chance: chance rates by task (or ``task · variant``): a value, or pairs of label and value. Only what is given
@@ -64,12 +65,12 @@ def curves(
         span: lengths the axis shows, tokens; wider where data lies outside.
 
     Raises:
-        UserError: an unknown view, or nothing to draw.
+        UserError: panels per anything else, or nothing to draw.
     """
-    if view not in ("task", "family", "model"):
-        raise UserError(f"no view {view!r}; views are task, family, model")
+    if per not in ("task", "family", "model"):
+        raise UserError(f"no panels per {per!r}; there are those per task, family and model")
     table = frame if {"mean", "method"} <= set(frame.columns) else curve_frame(frame)
-    series = arranged(_running(table) if running else table, view)
+    series = arranged(_running(table) if running else table, per)
     if not series:
         raise UserError("nothing to draw: no row has a length above 0 tokens")
     panels = list(dict.fromkeys(s.panel for s in series))
@@ -77,7 +78,7 @@ def curves(
     titled = legend != "below" and not all(s.name.startswith(s.group) for s in series)
     traces = [band for s in series for band in _bands(s)] if bands else []
     traces += _lines(series, titled=titled)
-    traces += _chance_lines(series, chance or {}, span, by_task=view == "model")
+    traces += _chance_lines(series, chance or {}, span, by_task=per == "model")
     if effective:
         traces += _effective(series, threshold)
         fig.update_annotations(yshift=12)

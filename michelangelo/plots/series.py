@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 
 from michelangelo.analysis import each_series, series_columns
-from michelangelo.analysis.names import colour_group
+from michelangelo.analysis.names import Per, colour_group
 from michelangelo.plots.palette import DASHES, Look, family_look, level_look, task_look
 
-View = Literal["task", "family", "model"]
-
-_PER_PANEL = 4  # models of one family that fit a panel of the family view
+_PER_PANEL = 4  # models of one family that fit a panel of their family
 _NAMED = ("task", "variant", "family", "model", "aggregate", "source")
 
 
@@ -58,7 +56,7 @@ class _Found:
         return f"{first} ({', '.join(extra)})" if extra else first
 
 
-def arranged(table: pd.DataFrame, view: View) -> list[Series]:
+def arranged(table: pd.DataFrame, per: Per) -> list[Series]:
     """The curves of a frame, each with its panel and its look.
 
     Curves that are split further (by complexity, say) are coloured by what splits them, so that its levels can be told
@@ -66,7 +64,7 @@ def arranged(table: pd.DataFrame, view: View) -> list[Series]:
 
     Args:
         table: as ``analysis.curves`` gives it; lengths of 0 are left off.
-        view: as in ``plots.curves``.
+        per: as in ``plots.curves``.
     """
     splits = [c for c in series_columns(table) if c not in _NAMED]
     several = _with_variants(table)
@@ -80,9 +78,9 @@ def arranged(table: pd.DataFrame, view: View) -> list[Series]:
     levels = _in_order({f.level for f in found if f.level})
     found.sort(key=lambda f: (f.shown, f.family, f.model, levels.get(f.level, -1), f.published))
     mixed = len({f.published for f in found}) > 1
-    if view == "model":
+    if per == "model":
         return _by_model(found, levels, mixed)
-    return _by_family(found, levels, mixed, split_families=view == "family")
+    return _by_family(found, levels, mixed, split_families=per == "family")
 
 
 def _with_variants(table: pd.DataFrame) -> Collection[str]:

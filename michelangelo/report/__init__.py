@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from michelangelo import analysis
-from michelangelo.analysis.names import task_order, task_title
+from michelangelo.analysis.names import Per, task_order, task_title
 from michelangelo.errors import UserError
 from michelangelo.lsq.files import replacing
 from michelangelo.plots.degradation import Chance, curves
 from michelangelo.plots.heat_map import FEW, heat_map
-from michelangelo.plots.series import View
 from michelangelo.report import page as page
 from michelangelo.report.correlations import correlations
 from michelangelo.report.numbers import USUAL, Recipe, in_order, interval, lengths_text, named, sections
@@ -176,8 +175,8 @@ def _figures(table: pd.DataFrame, chance: Chance) -> list[Any]:
         name = f"{task} · {'standard' if pd.isna(variant) else variant}" if several[task] > 1 else task
         lines = {task: chance[name]} if name in chance else {k: v for k, v in chance.items() if k == task}
         crowded = count > _CROWDED
-        view: View = "family" if crowded else "task"
-        figures.append(curves(part, view, chance=lines, note=task_title(name), columns=2 if crowded else None))
+        per: Per = "family" if crowded else "task"
+        figures.append(curves(part, per, chance=lines, note=task_title(name), columns=2 if crowded else None))
     return figures
 
 

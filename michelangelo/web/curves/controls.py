@@ -11,14 +11,15 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo.analysis import curve_choice, curve_tables
-from michelangelo.analysis.curve_choice import BOUNDS, Choice, View, bound_label
+from michelangelo.analysis.curve_choice import BOUNDS, Choice, bound_label
+from michelangelo.analysis.names import Per
 from michelangelo.plots.layout import Theme
 from michelangelo.report import Recipe, write_report
 from michelangelo.web.curves.data import Shown
 from michelangelo.web.shared.links import link_popover
 from michelangelo.web.shared.show import save, save_csv
 
-VIEWS: dict[str, View] = {"Panel per task": "task", "Panel per family": "family", "Panel per model": "model"}
+PANELS: dict[str, Per] = {"Panel per task": "task", "Panel per family": "family", "Panel per model": "model"}
 SPLITS: dict[str, tuple[str, ...]] = {
     "Nothing": (),
     "Complexity": ("complexity",),
@@ -35,7 +36,7 @@ _EMPTY = {"d_task": [], "fam": [], "model": [], "d_len": _ENDS}
 class Looks(NamedTuple):
     """How curves are drawn: see ``plots.curves`` and ``analysis.curves``."""
 
-    view: View
+    per: Per
     shown: set[str]
     split: tuple[str, ...]
     metric: str
@@ -79,8 +80,8 @@ def clear(*keys: str) -> None:
 def looks_of(metrics: Sequence[str], tags: Sequence[str]) -> Looks:
     """Arrangement, what is drawn besides the curves, split, metric and threshold."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        view = st.segmented_control(
-            "Arrange", VIEWS, default="Panel per task", required=True, key="d_view", bind="query-params"
+        per = st.segmented_control(
+            "Arrange", PANELS, default="Panel per task", required=True, key="d_view", bind="query-params"
         )
         shown = st.pills(
             "Show", TOGGLES, selection_mode="multi", default=["Bands", "Chance"], key="d_show", bind="query-params",
@@ -101,7 +102,7 @@ def looks_of(metrics: Sequence[str], tags: Sequence[str]) -> Looks:
         )  # fmt: skip
         link_popover()
     theme: Theme = "print" if print_colours else "auto"
-    return Looks(VIEWS[view], set(shown), splits[split], metric, curve_tables.threshold_of(threshold), theme)
+    return Looks(PANELS[per], set(shown), splits[split], metric, curve_tables.threshold_of(threshold), theme)
 
 
 def downloads(shown: Shown) -> None:
