@@ -24,7 +24,7 @@ ORDER = (
 RANK = {room: rank for rank, rooms in enumerate(ORDER) for room in rooms}
 
 MOST_LINES = 400
-MOST_FILES = 330
+MOST_FILES = 280
 MOST_ENTRIES = {"web": 8, "results": 6}
 """Files and folders on one level, at most."""
 
