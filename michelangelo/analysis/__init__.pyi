@@ -35,6 +35,7 @@ from .intervals import measured as measured
 from .intervals import wilson as wilson
 from .joint_curves import Joint as Joint
 from .joint_curves import joint as joint
+from .lossy import lossy_fit as lossy_fit
 from .lsq_xray import Xray as Xray
 from .lsq_xray import xray as xray
 from .origin import notices as notices
