@@ -84,8 +84,8 @@ def bin_of(name: str) -> Bin | None:
 def _outside(tokens: float, stated: Bin | None) -> list[Fault]:
     if stated is None or stated.low <= tokens <= stated.high:
         return []
-    said = f"{format_length(stated.low)} to {format_length(stated.high)}"
-    return [Fault("bin", f"it has {tokens:,.0f} tokens, the file's name says {said}")]
+    bin_text = f"{format_length(stated.low)} to {format_length(stated.high)}"
+    return [Fault("bin", f"it has {tokens:,.0f} tokens, the file's name says {bin_text}")]
 
 
 def from_openai(record: Record, stated: Bin | None) -> Source:
@@ -115,8 +115,8 @@ def from_openai(record: Record, stated: Bin | None) -> Source:
         faults.append(Fault("place", f"desired_msg_index {record.get('desired_msg_index')} is no request"))
         place = None
     needles = whole(record.get("n_needles"))
-    found = Conversation(turns, spoken[-1]["content"], answer, key, needles, place)
-    return Source(name, found, tokens, tuple(faults))
+    conversation = Conversation(turns, spoken[-1]["content"], answer, key, needles, place)
+    return Source(name, conversation, tokens, tuple(faults))
 
 
 def from_deepmind(record: Record, stated: Bin | None) -> Source:
@@ -129,8 +129,8 @@ def from_deepmind(record: Record, stated: Bin | None) -> Source:
     if not text.rstrip().endswith(view.strip()):
         faults.append(Fault("question", "the prompt does not end with the question in view_ops"))
     turns, question = spoken_turns(text)
-    found = Conversation(turns, question, answer, None, whole(record.get("num_relevant")))
-    return Source(answer[:12], found, tokens, (*faults, *_position_faults(record, question)))
+    conversation = Conversation(turns, question, answer, None, whole(record.get("num_relevant")))
+    return Source(answer[:12], conversation, tokens, (*faults, *_position_faults(record, question)))
 
 
 def _length_faults(record: Record, tokens: int, stated: Bin | None) -> list[Fault]:
@@ -140,8 +140,8 @@ def _length_faults(record: Record, tokens: int, stated: Bin | None) -> list[Faul
         return [Fault("counts", f"context_len is {record.get('context_len')!r}")] if "context_len" in record else []
     faults = _outside(recorded, stated)
     if not tokens / _TIMES_OFF <= recorded <= tokens * _TIMES_OFF:
-        told = f"context_len says {recorded:,}, the prompt has about {tokens:,} tokens ({DEFAULT_TOKENIZER})"
-        faults.append(Fault("counts", told))
+        reason = f"context_len says {recorded:,}, the prompt has about {tokens:,} tokens ({DEFAULT_TOKENIZER})"
+        faults.append(Fault("counts", reason))
     return faults
 
 
@@ -189,8 +189,8 @@ def from_ours(record: Record, stated: Bin | None) -> Source:
         counter = get_tokenizer(record["tokenizer"])
         tokens = sum(counter.count(m["content"]) for m in messages)
         if tokens != record["context_tokens"]:
-            told = f"context_tokens says {record['context_tokens']:,}, the messages have {tokens:,}"
-            faults.append(Fault("counts", told))
+            reason = f"context_tokens says {record['context_tokens']:,}, the messages have {tokens:,}"
+            faults.append(Fault("counts", reason))
         if tokens > record["target_tokens"]:
             faults.append(Fault("bin", f"it has {tokens:,} tokens, more than its target {record['target_tokens']:,}"))
         faults += _outside(tokens, stated)
@@ -198,8 +198,8 @@ def from_ours(record: Record, stated: Bin | None) -> Source:
         faults.append(Fault("turns", "turns do not alternate between user and assistant"))
         return Source(record["id"], None, tokens, tuple(faults))
     turns = tuple(Turn(a["content"], b["content"]) for a, b in zip(messages[:-1:2], messages[1::2], strict=True))
-    found = Conversation(turns, messages[-1]["content"], record["answer"], None, record["complexity"])
-    return Source(record["id"], found, tokens, tuple(faults))
+    conversation = Conversation(turns, messages[-1]["content"], record["answer"], None, record["complexity"])
+    return Source(record["id"], conversation, tokens, tuple(faults))
 
 
 READERS: dict[str, Callable[[Record, Bin | None], Source]] = {
@@ -334,17 +334,17 @@ def _examined(number: int, record: Mapping[str, Any], dataset: str, stated: Bin 
     source: Source = READERS[dataset](record, stated)
     if source.conversation is None:
         return AuditRow(number, source.id, None, None, None, None, source.tokens, source.faults)
-    found = examine(source.conversation)
+    findings = examine(source.conversation)
     return AuditRow(
         number,
         source.id,
         source.conversation.needles,
-        found.matching if found.asked is not None else None,
-        found.asked,
-        found.answered,
+        findings.matching if findings.asked is not None else None,
+        findings.asked,
+        findings.answered,
         source.tokens,
-        (*source.faults, *found.faults),
-        found.remarks,
+        (*source.faults, *findings.faults),
+        findings.remarks,
     )
 
 

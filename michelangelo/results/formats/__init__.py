@@ -73,8 +73,8 @@ class Format:
         """
         rows = Rows(details, beside or {}, given or Given(), self.scale)
         try:
-            found = self.reader(look, rows)
-            yield from (rows.table(),) if found is None else found
+            tables = self.reader(look, rows)
+            yield from (rows.table(),) if tables is None else tables
         except MichelangeloError:
             raise
         except _UNREADABLE as error:
@@ -131,9 +131,9 @@ def recognise(path: Path, name: str | None = None, *, shown: str | None = None) 
     if not head_of(path).strip():
         raise UnknownFormatError(f"{shown} is empty")
     look = look_at(path, name)
-    found = format_of(look)
-    if found is not None:
-        return found, look
+    name_of_format = format_of(look)
+    if name_of_format is not None:
+        return name_of_format, look
     if holds_instances(look):
         raise UnknownFormatError(f"{shown} holds instances, not results; run a model on them first")
     if look.kind == "table" and look.head.decode("utf-8", "replace").strip().count("\n") == 0:
@@ -145,10 +145,10 @@ def recognise(path: Path, name: str | None = None, *, shown: str | None = None) 
 
 def format_of(look: Look) -> str | None:
     """The name of the format that takes a file for its own, ``None`` where none does."""
-    for found in formats().values():
+    for form in formats().values():
         try:
-            if found.sniff(look):
-                return found.name
+            if form.sniff(look):
+                return form.name
         except _UNREADABLE:  # a rule that stumbles over a file doesn't fit it
             continue
     return None

@@ -8,15 +8,15 @@ from typing import Any
 from michelangelo.results.formats import result_format
 from michelangelo.results.formats.opencompass import (
     TOTAL,
-    cells_of,
     headline_rows,
     predictions_of,
     read_summary,
+    row_of,
     summary_cells,
 )
 from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import (
-    Cells,
+    Row,
     Rows,
     folder_after,
     json_lines,
@@ -68,7 +68,7 @@ def _read_predictions(look: Look, rows: Rows) -> None:
     lines = [(whole(record.get("id")), number, record) for number, record in json_lines(look, rows)]
     for at, number, record in sorted(lines, key=lambda line: (line[0] is None, line[0] or 0, line[1])):
         dataset = text(record.get("data_abbr")) or stem_of(look.name).removesuffix(_FAILED)
-        base = {**cells_of(dataset, "score", model, run_id), "instance_id": str(at if at is not None else number)}
+        base = {**row_of(dataset, "score", model, run_id), "instance_id": str(at if at is not None else number)}
         reply = text(record.get("content")) or text(record.get("prediction")) or ""
         failure = text(record.get("error_info"))
         if failure or record.get("success") is False:
@@ -81,9 +81,9 @@ def _read_predictions(look: Look, rows: Rows) -> None:
 def _read_result(look: Look, rows: Rows) -> None:
     result = mapping(json_of(look))
     items = predictions_of(result.get("details"))
-    for cells in headline_rows(result, look, len(items) or None):
-        rows.add(1, cells)
-    base = cells_of(stem_of(look.name), "score", folder_after(look.name, "results"), run_id_of(look.name))
+    for row in headline_rows(result, look, len(items) or None):
+        rows.add(1, row)
+    base = row_of(stem_of(look.name), "score", folder_after(look.name, "results"), run_id_of(look.name))
     for at, item in sorted(items.items()):
         reply = text(_first(item, "predictions")) or text(item.get("origin_prediction")) or ""
         judged = _judged(base, reply, text(_first(item, "references")), _first(item, "correct"))
@@ -94,12 +94,12 @@ def _first(item: Mapping[str, Any], name: str) -> Any:
     return next(iter(sequence(item.get(name))), None)
 
 
-def _judged(base: Cells, reply: str, reference: str | None, correct: Any) -> Cells:
+def _judged(base: Row, reply: str, reference: str | None, correct: Any) -> Row:
     """Status and scores of a reply: MRCR by the ratio, which the files lack, anything else by ``correct``."""
     response = reply.rpartition(_THOUGHT)[2].lstrip("\r\n ") if _THOUGHT in reply else reply
     if "mrcr" not in base["task"] or not reference:
         return {"answer": reference, **of_reply(response, float(correct) if isinstance(correct, bool) else None)}
     key = reference[:USUAL_KEY]
     scores, flags = grader_scores(key, reference, response)
-    cells = {"scores": scores, "flags": list(flags), "params": base["params"] | {"key": key}}
-    return {"answer": reference, **of_reply(response, scores["strict"]), **cells}
+    row = {"scores": scores, "flags": list(flags), "params": base["params"] | {"key": key}}
+    return {"answer": reference, **of_reply(response, scores["strict"]), **row}

@@ -132,17 +132,17 @@ def propose(look: Look, given: Given | None = None) -> Proposal:
 
 def propose_for(cells: pd.DataFrame, name: str, given: Given) -> Proposal:
     """``propose`` for rows that are there already."""
-    said = dict(given.columns)
-    columns, unsure = _by_names(cells, said)
+    columns_given = dict(given.columns)
+    columns, unsure = _by_names(cells, columns_given)
     lengths = _length_columns(cells, columns)
     if "score" not in columns.values() and lengths:
         columns |= dict.fromkeys(lengths, LENGTH_COLUMNS)
-    likely = bool(said) or "score" in columns.values() or bool(lengths) or "score" in unsure
+    likely = bool(columns_given) or "score" in columns.values() or bool(lengths) or "score" in unsure
     fields = set(columns.values())
     missing = []
     for needed, value in (("model", given.model), ("task", given.task), ("target_tokens", given.tokens)):
-        there = needed in fields or (needed == "target_tokens" and {"context_tokens", LENGTH_COLUMNS} & fields)
-        if not there and value is None and needed not in unsure:
+        is_known = needed in fields or (needed == "target_tokens" and {"context_tokens", LENGTH_COLUMNS} & fields)
+        if not is_known and value is None and needed not in unsure:
             missing.append(needed)
     if not fields & {"score", LENGTH_COLUMNS} and "score" not in unsure:
         missing.append("score")
@@ -161,13 +161,13 @@ def propose_for(cells: pd.DataFrame, name: str, given: Given) -> Proposal:
     )
 
 
-def _by_names(cells: pd.DataFrame, said: dict[str, str]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
+def _by_names(cells: pd.DataFrame, columns_given: dict[str, str]) -> tuple[dict[str, str], dict[str, tuple[str, ...]]]:
     """The field each column's name speaks for, and fields that several columns speak for alike."""
-    columns = {column: field_name for column, field_name in said.items() if field_name}
+    columns = {column: field_name for column, field_name in columns_given.items() if field_name}
     unsure: dict[str, tuple[str, ...]] = {}
-    open_columns = [str(c) for c in cells.columns if str(c) not in said]
+    open_columns = [str(c) for c in cells.columns if str(c) not in columns_given]
     for field_name, names in SYNONYMS.items():
-        if field_name in said.values():
+        if field_name in columns_given.values():
             continue
         ranked = sorted(
             (names.index(plain_name(c)), c)
@@ -209,12 +209,12 @@ def _fits(field_name: str, column: pd.Series[Any]) -> bool:
 
 def _length_columns(cells: pd.DataFrame, columns: Mapping[str, str]) -> list[str]:
     """Columns whose names are lengths and whose cells are numbers, where there are at least two."""
-    found = [
+    columns_by_length = [
         str(c)
         for c in cells.columns
         if str(c) not in columns and (parse_tokens(str(c)) or 0) >= 100 and _fits("score", cells[c])
     ]
-    return found if len(found) > 1 else []
+    return columns_by_length if len(columns_by_length) > 1 else []
 
 
 def _score_columns(columns: Mapping[str, str]) -> list[str]:
@@ -226,8 +226,8 @@ def _scale(cells: pd.DataFrame, columns: Mapping[str, str], given: Given) -> tup
     names = _score_columns(columns)
     if given.scale is not None or not names:
         return given.scale, ""
-    said = [says_percent(str(c), cells[c]) for c in names if c in cells]
-    if said and all(said):
+    in_percent = [says_percent(str(c), cells[c]) for c in names if c in cells]
+    if in_percent and all(in_percent):
         return 100.0, ""
     numbers = pd.concat([numbers_of(cells[c], truth=True) for c in names if c in cells]).dropna()
     highest = float(numbers.max()) if len(numbers) else 0.0
@@ -256,10 +256,10 @@ def _preview(cells: pd.DataFrame, columns: Mapping[str, str], rivals: set[str]) 
 def described(proposal: Proposal, given: Given) -> Sequence[str]:
     """What was taken for what, a sentence each."""
     wide = [c for c, f in proposal.columns.items() if f == LENGTH_COLUMNS]
-    said = [f"{f} from column {c!r}" for c, f in proposal.columns.items() if f != LENGTH_COLUMNS and f != c]
+    sources = [f"{f} from column {c!r}" for c, f in proposal.columns.items() if f != LENGTH_COLUMNS and f != c]
     if wide:
-        said.append(f"scores from {len(wide)} columns named by length, {wide[0]!r} to {wide[-1]!r}")
-    sentences = [f"taken: {', '.join(said)}"] if said else []
+        sources.append(f"scores from {len(wide)} columns named by length, {wide[0]!r} to {wide[-1]!r}")
+    sentences = [f"taken: {', '.join(sources)}"] if sources else []
     if given.level is None:
         sentences.append(f"rows were taken as {proposal.level}")
     return sentences
@@ -301,8 +301,11 @@ def read(look: Look, rows: Rows) -> Iterator[Table]:
     for part in parts(look, {*taken, *(c.lower() for c in taken)}, lower=False):
         numbers = part.rows if part.rows is not None else range(start, start + len(part.cells))
         start += len(part.cells)
-        said = (*part.messages, *(described(proposal, given) if (numbers and numbers[0] <= 1) or start == 1 else ()))
-        yield _mapped(replace(part, rows=numbers, messages=said), taken, proposal)
+        messages = (
+            *part.messages,
+            *(described(proposal, given) if (numbers and numbers[0] <= 1) or start == 1 else ()),
+        )
+        yield _mapped(replace(part, rows=numbers, messages=messages), taken, proposal)
 
 
 def _check_given(look: Look, sample: pd.DataFrame, given: Given) -> None:
@@ -330,14 +333,14 @@ def _mapped(part: Table, taken: dict[str, str], proposal: Proposal) -> Table:
     cells = part.cells
     wide = [c for c in cells.columns if taken.get(c) == LENGTH_COLUMNS]
     rows = np.asarray(part.rows)
-    found = pd.DataFrame({taken[c]: cells[c] for c in cells.columns if c in taken and c not in wide})
+    fields = pd.DataFrame({taken[c]: cells[c] for c in cells.columns if c in taken and c not in wide})
     if wide:
         count = len(wide)
-        found = found.loc[found.index.repeat(count)].reset_index(drop=True)
-        found["score"] = pd.Series(cells[wide].astype(object).to_numpy().reshape(-1), dtype=object)
-        found["target_tokens"] = [parse_tokens(c) for c in wide] * len(cells)
+        fields = fields.loc[fields.index.repeat(count)].reset_index(drop=True)
+        fields["score"] = pd.Series(cells[wide].astype(object).to_numpy().reshape(-1), dtype=object)
+        fields["target_tokens"] = [parse_tokens(c) for c in wide] * len(cells)
         rows = np.repeat(rows, count)
-    return replace(part, cells=_valued(found, proposal), rows=rows.tolist(), scale=_said_of(proposal))
+    return replace(part, cells=_valued(fields, proposal), rows=rows.tolist(), scale=_said_of(proposal))
 
 
 def _valued(found: pd.DataFrame, proposal: Proposal) -> pd.DataFrame:
@@ -354,15 +357,15 @@ def _valued(found: pd.DataFrame, proposal: Proposal) -> pd.DataFrame:
     return found
 
 
-def _scores(found: pd.DataFrame, scale: float) -> tuple[pd.Series[Any], pd.Series[Any]]:
-    numbers = numbers_of(found["score"], truth=True)
-    missing = pd.Series([is_missing(v) for v in found["score"]], index=found.index)
-    odd = numbers.isna() & ~missing
-    scores = (numbers / scale).astype(object).mask(missing, None).mask(odd, found["score"])
-    failed = found["error"].map(lambda e: not is_missing(e)) if "error" in found else pd.Series(False, found.index)
-    status = pd.Series(np.where(missing, np.where(failed, "provider_error", "no_reference"), "ok"), found.index)
-    if "status" in found:
-        status = found["status"].where(found["status"].notna(), status)
+def _scores(fields: pd.DataFrame, scale: float) -> tuple[pd.Series[Any], pd.Series[Any]]:
+    numbers = numbers_of(fields["score"], truth=True)
+    missing = pd.Series([is_missing(v) for v in fields["score"]], index=fields.index)
+    unreadable = numbers.isna() & ~missing
+    scores = (numbers / scale).astype(object).mask(missing, None).mask(unreadable, fields["score"])
+    failed = fields["error"].map(lambda e: not is_missing(e)) if "error" in fields else pd.Series(False, fields.index)
+    status = pd.Series(np.where(missing, np.where(failed, "provider_error", "no_reference"), "ok"), fields.index)
+    if "status" in fields:
+        status = fields["status"].where(fields["status"].notna(), status)
     return scores, status
 
 

@@ -13,8 +13,8 @@ from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import (
     ZERO_LENGTH,
-    Cells,
     Record,
+    Row,
     Rows,
     of_reply,
     parts_of,
@@ -53,13 +53,13 @@ def read(look: Look, rows: Rows) -> None:
     """The table's rows, each scored by the benchmark's rule."""
     shared = _from_path(look.name)
     task = shared.get("task")
-    found = list(records_of(look, rows, _COLUMNS))
-    labels = LABELS.get(task or "") or {p for _, r in found for p in str(r.get("target") or "").lower().split(",")}
-    for number, record in found:
+    records = list(records_of(look, rows, _COLUMNS))
+    labels = LABELS.get(task or "") or {p for _, r in records for p in str(r.get("target") or "").lower().split(",")}
+    for number, record in records:
         _add(rows, number, record, labels, shared)
 
 
-def _add(rows: Rows, number: int, record: Record, labels: Collection[str], shared: Cells) -> None:
+def _add(rows: Rows, number: int, record: Record, labels: Collection[str], shared: Row) -> None:
     target, output, question = (str(record.get(name) or "") for name in ("target", "output", "question"))
     if not target:
         rows.reject(number, "target", "a row needs its target")
@@ -70,20 +70,20 @@ def _add(rows: Rows, number: int, record: Record, labels: Collection[str], share
 
 def is_right(target: str, output: str, question: str, labels: Collection[str]) -> bool:
     """Whether the output's first sentence names the target's labels and no others, those of the question aside."""
-    said = output.lower().partition(".")[0]
+    first_sentence = output.lower().partition(".")[0]
     asked = question.lower()
-    named = {label for label in labels if label and label in said and label not in asked}
+    named = {label for label in labels if label and label in first_sentence and label not in asked}
     wanted = {part.strip() for part in target.lower().split(",")}
     return named == wanted
 
 
-def _from_path(name: str) -> Cells:
+def _from_path(name: str) -> Row:
     """Model, task, nominal length (k is 1,000) and prompt settings as far as the path says them."""
     match = _NAME.fullmatch(stem_of(name))
     folders = parts_of(name)[:-1]
     if _ROOT in folders:
         folders = folders[folders.index(_ROOT) + 1 :]
-    shared: Cells = {"model": "/".join(folders[-2:]) or None, "variant": "babilong"}
+    shared: Row = {"model": "/".join(folders[-2:]) or None, "variant": "babilong"}
     if not match:
         return shared
     settings = [f"{k.replace('_', ' ')} {v}" for k, v in _SETTING.findall(match[3] or "")]

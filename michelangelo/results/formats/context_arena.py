@@ -28,13 +28,13 @@ def sniff(look: Look) -> bool:
 
 def _lengths(columns: tuple[str, ...]) -> dict[str, tuple[int, bool]]:
     """Per column that names a length: its tokens (k is 1,024) and whether it is in percent."""
-    found = {}
+    lengths = {}
     for column in columns:
         match = _RANGE.fullmatch(column.strip()) or _LENGTH.fullmatch(column.strip())
         length = length_of(match[1]) if match else None
         if match and length:
-            found[column.strip().lower()] = (length, bool(match[2]))
-    return found
+            lengths[column.strip().lower()] = (length, bool(match[2]))
+    return lengths
 
 
 @result_format("context_arena", "models by length (Context Arena)", sniff, scale=_SCALE, late=1)

@@ -11,7 +11,7 @@ from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import (
     UNSCORED,
-    Cells,
+    Row,
     Rows,
     folder_after,
     json_lines,
@@ -85,9 +85,9 @@ def _report(report: Mapping[str, Any], name: str, rows: Rows) -> None:
                 off += 1
                 continue
             metric_name = identity["variant"]
-            cells = {"score": mapped, "n": count, "aggregate": True, "status": "ok"}
-            cells["variant"] = metric_name if subset in _PLAIN else f"{metric_name}, {subset}"
-            rows.add(position, shared | identity | cells)
+            row = {"score": mapped, "n": count, "aggregate": True, "status": "ok"}
+            row["variant"] = metric_name if subset in _PLAIN else f"{metric_name}, {subset}"
+            rows.add(position, shared | identity | row)
     rows.say(off, "1 value is on no scale from 0 to 1 and was left out", _OFF)
     if binned:
         rows.messages.append(
@@ -119,12 +119,12 @@ def _identity(metric: Mapping[str, Any]) -> dict[str, Any]:
         return {"variant": "judge score", "target_tokens": int(needle[1]), "depth": float(needle[2]) / 100}
     if bin_:
         return {"variant": bin_[3], "target_tokens": int(bin_[2])}
-    found: dict[str, Any] = {"variant": f"{dimensions.get('scope')} {name}" if "scope" in dimensions else name}
+    row: dict[str, Any] = {"variant": f"{dimensions.get('scope')} {name}" if "scope" in dimensions else name}
     if length:
-        found["target_tokens"] = length
+        row["target_tokens"] = length
     if depth is not None:
-        found["depth"] = depth / 100
-    return found
+        row["depth"] = depth / 100
+    return row
 
 
 def _subsets(metric: Mapping[str, Any]) -> Iterator[tuple[str, float | None, int | None]]:
@@ -161,22 +161,22 @@ def _reviews(look: Look, rows: Rows) -> None:
         score = mapping(sample.get("score"))
         prediction = asked.get(str(review.get("index")), {})
         metadata = mapping(sample.get("sample_metadata"))
-        cells: Cells = shared | _lengths(metadata, prediction) | prediction
+        row: Row = shared | _lengths(metadata, prediction) | prediction
         group = sample.get("group_id") if sample.get("group_id") is not None else sample.get("sample_id")
-        cells["instance_id"] = text(group if group is not None else review.get("index"))
-        cells["repeat"] = whole(sample.get("generation_index")) or 0
-        cells["extracted"] = text(score.get("extracted_prediction"))
-        cells["response"] = text(score.get("prediction")) or cells.get("response")
+        row["instance_id"] = text(group if group is not None else review.get("index"))
+        row["repeat"] = whole(sample.get("generation_index")) or 0
+        row["extracted"] = text(score.get("extracted_prediction"))
+        row["response"] = text(score.get("prediction")) or row.get("response")
         target = review.get("target")
-        cells["answer"] = text(target[0] if isinstance(target, list) and len(target) == 1 else target)
+        row["answer"] = text(target[0] if isinstance(target, list) and len(target) == 1 else target)
         usable = score.get("status") is None or str(score["status"]) in _USABLE
         if not usable:
-            cells["error"] = cells.get("error") or text(score.get("status"))
+            row["error"] = row.get("error") or text(score.get("status"))
             ungraded += 1
         for metric, value in mapping(score.get("value")).items():
-            rows.add(position, cells | _scored(number(value) if usable else None, cells) | _variant(metric, cells))
+            rows.add(position, row | _scored(number(value) if usable else None, row) | _variant(metric, row))
         if not mapping(score.get("value")):
-            rows.add(position, cells | _scored(None, cells))
+            rows.add(position, row | _scored(None, row))
     many = "{n} samples have no usable score by evalscope's own status; they count as not measured"
     rows.say(ungraded, "1 sample has no usable score by evalscope's own status; it counts as not measured", many)
     model = folder_after(look.name, "reviews")
@@ -186,34 +186,34 @@ def _reviews(look: Look, rows: Rows) -> None:
             _say_failed(mapping(json_of(look, path)), rows)
 
 
-def _variant(metric: str, cells: Cells) -> Cells:
-    needles = f"{cells['complexity']} needles" if cells.get("complexity") else ""
-    return {"variant": ", ".join(filter(None, (metric, cells.get("variant"), needles)))}
+def _variant(metric: str, row: Row) -> Row:
+    needles = f"{row['complexity']} needles" if row.get("complexity") else ""
+    return {"variant": ", ".join(filter(None, (metric, row.get("variant"), needles)))}
 
 
-def _scored(score: float | None, cells: Cells) -> Cells:
+def _scored(score: float | None, row: Row) -> Row:
     if score is not None:
         return {"score": score, "status": "ok"}
-    return {"status": cells.get("status", "ok"), "flags": [UNSCORED]}
+    return {"status": row.get("status", "ok"), "flags": [UNSCORED]}
 
 
 def _predictions(look: Look, rows: Rows) -> None:
     shared = _from_path(look.name, rows.beside, "predictions")
     for position, line in json_lines(look, rows):
-        cells = shared | _lengths(mapping(line.get("metadata")), _asked(line)) | _asked(line)
-        cells["instance_id"] = text(line.get("index"))
-        cells["variant"] = _variant("", cells)["variant"] or None
-        rows.add(position, {"status": "no_reference", **cells})
+        row = shared | _lengths(mapping(line.get("metadata")), _asked(line)) | _asked(line)
+        row["instance_id"] = text(line.get("index"))
+        row["variant"] = _variant("", row)["variant"] or None
+        rows.add(position, {"status": "no_reference", **row})
     rows.messages.append("predictions carry no scores; add the reviews of the same run to see them")
 
 
-def _by_index(look: Look, path: Path | None, rows: Rows) -> dict[str, Cells]:
+def _by_index(look: Look, path: Path | None, rows: Rows) -> dict[str, Row]:
     if path is None:
         return {}
     return {str(line.get("index")): _asked(line) for _, line in json_lines(look, Rows(rows.details), path)}
 
 
-def _asked(line: Mapping[str, Any]) -> Cells:
+def _asked(line: Mapping[str, Any]) -> Row:
     """What a line of predictions says about one call."""
     output = mapping(line.get("model_output"))
     choice = mapping(next(iter(sequence(output.get("choices"))), None))
@@ -221,7 +221,7 @@ def _asked(line: Mapping[str, Any]) -> Cells:
     cached = (whole(usage.get(f"input_tokens_cache_{kind}")) or 0 for kind in ("read", "write"))
     sent = whole(usage.get("input_tokens"))
     error = text(output.get("error"))
-    cells = {
+    row = {
         "model": text(line.get("model") or output.get("model")),
         "prompt_tokens": None if sent is None else sent + sum(cached),
         "completion_tokens": whole(usage.get("output_tokens")),
@@ -232,7 +232,7 @@ def _asked(line: Mapping[str, Any]) -> Cells:
         "error": error,
         "status": status_of_error(error) if error else None,
     }
-    return {name: value for name, value in cells.items() if value is not None}
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _content(value: Any) -> str | None:
@@ -241,7 +241,7 @@ def _content(value: Any) -> str | None:
     return text("".join(str(mapping(part).get("text") or "") for part in value))
 
 
-def _lengths(metadata: Mapping[str, Any], prediction: Cells) -> Cells:
+def _lengths(metadata: Mapping[str, Any], prediction: Row) -> Row:
     """Length, depth and needles of a sample, as its metadata says them; else the length the model was sent."""
     depth = number(metadata.get("depth_percent"))
     return {
@@ -252,7 +252,7 @@ def _lengths(metadata: Mapping[str, Any], prediction: Cells) -> Cells:
     }
 
 
-def _from_path(name: str, beside: Mapping[str, Path], folder: str) -> Cells:
+def _from_path(name: str, beside: Mapping[str, Path], folder: str) -> Row:
     """Model, dataset, subset and run, as far as a file's path and the reports beside it say them."""
     stem = stem_of(name)
     datasets = [stem_of(other) for other in beside if "reports" in parts_of(other)[:-1]]

@@ -60,5 +60,5 @@ def _add(rows: Rows, number: int, record: Record) -> None:
 
 def chain_of(text: str, query: str) -> list[str]:
     """The hashes of a chain in order, the query's own at its beginning left out."""
-    found = re.findall(r"[A-Za-z0-9]+", text.strip().splitlines()[0] if text.strip() else "")
-    return found[1:] if found and found[0] == query else found
+    hashes = re.findall(r"[A-Za-z0-9]+", text.strip().splitlines()[0] if text.strip() else "")
+    return hashes[1:] if hashes and hashes[0] == query else hashes

@@ -9,7 +9,7 @@ from typing import Any
 
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
-from michelangelo.results.intake.records import UNSCORED, Cells, Rows, folder_of, json_of, packed_base
+from michelangelo.results.intake.records import UNSCORED, Row, Rows, folder_of, json_of, packed_base
 from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
 SCALE = (
@@ -89,8 +89,8 @@ def _samples(file: Mapping[str, Any], base: str, rows: Rows) -> None:
     args = mapping(file.get("args"))
     dataset = str(args.get("datasets") or "")
     test, length, size = _named(base)
-    there = {**mapping(file.get("averaged_metrics")), **mapping(file.get("metrics"))}
-    metric, is_headline = headline(dataset, there)
+    metrics = {**mapping(file.get("averaged_metrics")), **mapping(file.get("metrics"))}
+    metric, is_headline = headline(dataset, metrics)
     if not is_headline:
         rows.messages.append(f"{dataset}'s headline metric is not in the file (not judged yet?); {metric} was read")
     if length is None:
@@ -104,7 +104,7 @@ def _samples(file: Mapping[str, Any], base: str, rows: Rows) -> None:
     items = sequence(file.get("data"))
     for position, item in enumerate(items, 1):
         if isinstance(item, dict):
-            rows.add(position, shared | _cells(item, metric) | {"instance_id": f"{test}/{position - 1}"})
+            rows.add(position, shared | _row(item, metric) | {"instance_id": f"{test}/{position - 1}"})
         else:
             rows.reject(position, repr(item), "a sample must be an object; it was left out")
     size = size or whole(args.get("max_test_samples")) or 0
@@ -116,7 +116,7 @@ def _test_file(args: Mapping[str, Any]) -> str:
     return PurePosixPath(str(args.get("test_files") or "")).stem
 
 
-def _cells(item: Mapping[str, Any], metric: str) -> Cells:
+def _row(item: Mapping[str, Any], metric: str) -> Row:
     score = _score(item, metric)
     answer = item.get("answer")
     return {
@@ -155,12 +155,12 @@ def _average(file: Mapping[str, Any], name: str, rows: Rows) -> None:
     if score is not None and not 0 <= score <= 1:
         rows.messages.append(f"{metric} is {value:g}, which is no average on its scale; it was left out")
         return
-    cells = _shared(test[: tag.start()] if tag else test, test, metric)
-    cells |= {"model": folder_of(name).name or None, "target_tokens": length, "run_id": base.split(".json")[0]}
-    rows.add(1, cells | {"score": score, "aggregate": True, "status": "ok"})
+    row = _shared(test[: tag.start()] if tag else test, test, metric)
+    row |= {"model": folder_of(name).name or None, "target_tokens": length, "run_id": base.split(".json")[0]}
+    rows.add(1, row | {"score": score, "aggregate": True, "status": "ok"})
 
 
-def _shared(dataset: str, test: str, metric: str) -> Cells:
+def _shared(dataset: str, test: str, metric: str) -> Row:
     """Task and variant, without the parts of their names that only follow from the length."""
     variant = ", ".join(filter(None, (_BY_LENGTH.sub("", test), metric)))
     return {"task": _BY_LENGTH.sub("", dataset) or None, "variant": variant, "tags": {"test": test}}

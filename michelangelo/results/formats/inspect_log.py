@@ -15,7 +15,7 @@ from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.archives import Members, members_of
 from michelangelo.results.intake.files import Look, TooBigError
-from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Cells, Rows, json_of, status_of_error
+from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Row, Rows, json_of, status_of_error
 from michelangelo.results.table.values import length_of, mapping, number, sequence, text, whole
 
 Variant = str
@@ -52,20 +52,20 @@ def score_of(value: Any) -> float | None:
 
 
 def scores_of(
-    sample: Mapping[str, Any], odd: dict[str, int]
+    sample: Mapping[str, Any], unreadable: dict[str, int]
 ) -> tuple[dict[Variant, float | None], dict[Variant, str | None]]:
     """Every score of a sample and the answer its scorer took from the reply, by variant.
 
     Args:
         sample: the sample or its summary.
-        odd: texts that are no score are counted here.
+        unreadable: texts that are no score are counted here.
     """
-    given = sample.get("scores")
-    if not isinstance(given, dict):
-        given = {"score": sample["score"]} if sample.get("score") is not None else {}
+    judgements = sample.get("scores")
+    if not isinstance(judgements, dict):
+        judgements = {"score": sample["score"]} if sample.get("score") is not None else {}
     scores: dict[Variant, float | None] = {}
     answers: dict[Variant, str | None] = {}
-    for scorer, score in given.items():
+    for scorer, score in judgements.items():
         value = score.get("value") if isinstance(score, dict) else score
         parts: dict[str, Any] = {scorer: value}
         if isinstance(value, dict):
@@ -76,11 +76,11 @@ def scores_of(
             scores[variant] = score_of(part)
             answers[variant] = text(_full(mapping(score).get("answer"), sample))
             if isinstance(part, str) and scores[variant] is None:
-                odd[part[:40]] = odd.get(part[:40], 0) + 1
+                unreadable[part[:40]] = unreadable.get(part[:40], 0) + 1
     return scores, answers
 
 
-def cells_of(sample: Mapping[str, Any], model: str, *, thinned: bool, details: bool) -> Cells:
+def row_of(sample: Mapping[str, Any], model: str, *, thinned: bool, details: bool) -> Row:
     """The cells that all rows of a sample share; its ``status`` is that of a sample nobody scored.
 
     Args:
@@ -95,7 +95,7 @@ def cells_of(sample: Mapping[str, Any], model: str, *, thinned: bool, details: b
     usage = _usage(sample, output, model)
     limit = mapping(sample.get("limit")).get("type") or text(sample.get("limit"))
     error = _error(sample)
-    cells: Cells = {
+    row: Row = {
         "instance_id": text(sample.get("id")),
         "repeat": max(0, (whole(sample.get("epoch")) or 1) - 1),
         "target_tokens": _nominal(metadata),
@@ -110,14 +110,14 @@ def cells_of(sample: Mapping[str, Any], model: str, *, thinned: bool, details: b
         "flags": [LIMIT_HIT, f"limit_{limit}"] if limit else [],
     }
     if sample.get("started_at"):
-        cells["started_at"] = text(sample["started_at"])
+        row["started_at"] = text(sample["started_at"])
     if details and not thinned:
         completion = output.get("completion") or mapping(choice.get("message")).get("content")
         target = sample.get("target")
         first = target[0] if isinstance(target, list) and len(target) == 1 else target
-        cells["response"] = _content(completion, sample)
-        cells["answer"] = text(_full(first, sample))
-    return cells
+        row["response"] = _content(completion, sample)
+        row["answer"] = text(_full(first, sample))
+    return row
 
 
 def _full(value: Any, sample: Mapping[str, Any]) -> Any:
@@ -178,9 +178,9 @@ def _calls(sample: Mapping[str, Any]) -> int:
 def _nominal(metadata: Mapping[str, Any]) -> int | None:
     """The nominal length, under the names task authors give it, or the upper bound of a length bin."""
     for name in _NOMINAL:
-        found = length_of(_find(metadata, name))
-        if found:
-            return found
+        length = length_of(_find(metadata, name))
+        if length:
+            return length
     bin_ = _find(metadata, "length_bin")
     if isinstance(bin_, str):
         bin_ = bin_.split("-")
@@ -237,12 +237,12 @@ def _packed_samples(members: Members, rows: Rows) -> Iterator[tuple[Mapping[str,
         (n for n in members.names if n.startswith("_journal/summaries/")),
         key=lambda n: int("".join(filter(str.isdigit, n)) or 0),
     )
-    found: dict[tuple[str, Any], Mapping[str, Any]] = {}
+    summaries: dict[tuple[str, Any], Mapping[str, Any]] = {}
     for name in [_SUMMARIES] if _SUMMARIES in members.names else journal:
         for summary in sequence(_member(members, name, 1, rows)):
             if isinstance(summary, dict):
-                found[(str(summary.get("id")), summary.get("epoch"))] = summary
-    for summary in found.values():
+                summaries[(str(summary.get("id")), summary.get("epoch"))] = summary
+    for summary in summaries.values():
         yield summary, True
 
 
@@ -261,7 +261,7 @@ class _Sample:
     """What is kept of one sample: the cells all its rows share, and its scores."""
 
     position: int
-    shared: Cells
+    shared: Row
     scores: dict[Variant, float | None]
     answers: dict[Variant, str | None]
     needles: int | None
@@ -271,11 +271,11 @@ def _read(header: Mapping[str, Any], samples: Iterator[tuple[Mapping[str, Any], 
     run = _run(header)
     model = str(run.get("model") or "")
     kept: list[_Sample] = []
-    odd: dict[str, int] = {}
+    unreadable: dict[str, int] = {}
     thinned = 0
     for position, (sample, is_summary) in enumerate(samples, 1):
-        shared = cells_of(sample, model, thinned=is_summary, details=bool(rows.details))
-        scores, answers = scores_of(sample, odd)
+        shared = row_of(sample, model, thinned=is_summary, details=bool(rows.details))
+        scores, answers = scores_of(sample, unreadable)
         if not rows.details or is_summary:
             answers = {}
         needles = whole(mapping(sample.get("metadata")).get("n_needles"))
@@ -285,12 +285,12 @@ def _read(header: Mapping[str, Any], samples: Iterator[tuple[Mapping[str, Any], 
         _sample_rows(kept, _off_scale(kept, rows), rows)
     else:
         _averages(header, run, rows)
-    for what, count in list(odd.items())[:5]:
+    for what, count in list(unreadable.items())[:5]:
         rows.say(count, f"1 score is {what!r}, which is no score", f"{{n}} scores are {what!r}, which is no score")
     _remark(header, kept, thinned, rows)
 
 
-def _run(header: Mapping[str, Any]) -> Cells:
+def _run(header: Mapping[str, Any]) -> Row:
     """The cells that all rows of a log share."""
     spec = mapping(header.get("eval"))
     params = {"task_version": spec.get("task_version"), "task_args": spec.get("task_args") or None}
@@ -329,20 +329,20 @@ def _sample_rows(kept: list[_Sample], off: set[Variant], rows: Rows) -> None:
         failed = sample.shared["status"] != "ok"
         own = [v for v in variants if v in sample.scores] or (variants if failed or not sample.scores else [])
         for variant in own or ([""] if not variants else []):
-            cells = dict(sample.shared)
+            row = dict(sample.shared)
             score = sample.scores.get(variant)
             if score is not None:
-                cells |= {"score": score, "status": "ok"}
-            elif cells["status"] == "ok":
-                cells["flags"] = [*cells.get("flags", []), UNSCORED]
+                row |= {"score": score, "status": "ok"}
+            elif row["status"] == "ok":
+                row["flags"] = [*row.get("flags", []), UNSCORED]
             needles = f"{sample.needles} needles" if sample.needles else ""
-            cells["variant"] = ", ".join(filter(None, (variant, needles))) or None
-            cells["complexity"] = sample.needles
-            cells["extracted"] = sample.answers.get(variant)
-            rows.add(sample.position, cells)
+            row["variant"] = ", ".join(filter(None, (variant, needles))) or None
+            row["complexity"] = sample.needles
+            row["extracted"] = sample.answers.get(variant)
+            rows.add(sample.position, row)
 
 
-def _averages(header: Mapping[str, Any], run: Cells, rows: Rows) -> None:
+def _averages(header: Mapping[str, Any], run: Row, rows: Rows) -> None:
     """Rows for a log without samples: its own averages."""
     results = mapping(header.get("results"))
     listed = sequence(results.get("scores")) or ([results] if results.get("metrics") else [])
@@ -360,9 +360,9 @@ def _averages(header: Mapping[str, Any], run: Cells, rows: Rows) -> None:
             if bin_ and value == 0:
                 bins += 1
                 continue
-            cells = {"variant": f"{scorer}, {name}", "score": value, "status": "ok", "aggregate": True}
-            cells |= {"n": whole(item.get("scored_samples")), "target_tokens": int(bin_[2]) if bin_ else None}
-            rows.add(position, run | cells)
+            row = {"variant": f"{scorer}, {name}", "score": value, "status": "ok", "aggregate": True}
+            row |= {"n": whole(item.get("scored_samples")), "target_tokens": int(bin_[2]) if bin_ else None}
+            rows.add(position, run | row)
     if rows.rows:
         rows.messages.append("the log holds no samples; its averages were read")
     rows.say(bins, "1 average of 0 in a length bin was left out: it may stand for an empty bin", _BINS)
@@ -373,16 +373,18 @@ def _remark(header: Mapping[str, Any], kept: list[_Sample], thinned: int, rows: 
     spec = mapping(header.get("eval"))
     status = header.get("status")
     if status != "success":
-        told = {"started": "is not finished", "cancelled": "was cancelled", "error": "ended with an error"}
-        rows.messages.append(f"the run {told.get(str(status), f'has the status {status!r}')}; what is there was read")
+        endings = {"started": "is not finished", "cancelled": "was cancelled", "error": "ended with an error"}
+        rows.messages.append(
+            f"the run {endings.get(str(status), f'has the status {status!r}')}; what is there was read"
+        )
     if header.get("invalidated"):
         rows.messages.append("the log is marked as invalidated")
     epochs = whole(mapping(spec.get("config")).get("epochs")) or 1
     dataset = mapping(spec.get("dataset"))
     planned = (len(sequence(dataset.get("sample_ids"))) or whole(dataset.get("samples")) or 0) * epochs
-    there = len({(s.shared.get("instance_id"), s.shared.get("repeat")) for s in kept})
-    if kept and there < planned:
-        rows.messages.append(f"{there:,} of {planned:,} planned samples are in the log")
+    samples_read = len({(s.shared.get("instance_id"), s.shared.get("repeat")) for s in kept})
+    if kept and samples_read < planned:
+        rows.messages.append(f"{samples_read:,} of {planned:,} planned samples are in the log")
     failed = sum(s.shared["status"] != "ok" and not s.scores for s in kept)
     rows.say(failed, "1 sample failed and was not scored", "{n} samples failed and were not scored")
     stopped = sum(LIMIT_HIT in s.shared.get("flags", []) and bool(s.scores) for s in kept)

@@ -11,7 +11,7 @@ from typing import Any
 from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
-from michelangelo.results.intake.records import UNSCORED, Cells, Rows, folder_of, json_lines, json_of, packed_base
+from michelangelo.results.intake.records import UNSCORED, Row, Rows, folder_of, json_lines, json_of, packed_base
 from michelangelo.results.table.values import length_of, mapping, number, sequence, text, when, whole
 
 _SCALE = "shares such as accuracy, exact match and RULER's recall stay as they are; BLEU and chrF are divided by 100"
@@ -46,7 +46,7 @@ def read_results(look: Look, rows: Rows) -> None:
     """
     whole_file = mapping(json_of(look))
     tasks = {**mapping(whole_file.get("groups")), **mapping(whole_file.get("results"))}
-    shared: Cells = {"model": _model_of(whole_file) or _folder_model(look.name)}
+    shared: Row = {"model": _model_of(whole_file) or _folder_model(look.name)}
     shared |= {
         "run_id": _run_of(look.name, whole_file),
         "started_at": when(whole_file.get("date")),
@@ -65,11 +65,11 @@ def read_results(look: Look, rows: Rows) -> None:
             elif not on_scale:
                 off[metric] += 1
             else:
-                cells = shared | about | {"score": score, "variant": _variant_of(metric, filter_)}
+                row = shared | about | {"score": score, "variant": _variant_of(metric, filter_)}
                 if _is_length(metric):
-                    cells["target_tokens"] = int(metric)
-                    cells["n"] = None if _several_lengths(mapping(results)) else about["n"]
-                rows.add(position, cells)
+                    row["target_tokens"] = int(metric)
+                    row["n"] = None if _several_lengths(mapping(results)) else about["n"]
+                rows.add(position, row)
     many = "{n} averages are -1, which stands for a length without samples; they were left out"
     rows.say(nothing, "1 average is -1, which stands for a length without samples; it was left out", many)
     _say_off(rows, off)
@@ -86,13 +86,13 @@ def _say_off(rows: Rows, off: Counter[str]) -> None:
 
 def _model_of(results: Mapping[str, Any]) -> str | None:
     """The evaluated model a results file names; ``config.model`` is the backend and never it."""
-    given = text(results.get("model_name"))
+    named = text(results.get("model_name"))
     config = mapping(results.get("config"))
     arguments = config.get("model_args")
     if isinstance(arguments, str):
         arguments = dict(p.split("=", 1) for p in arguments.split(",") if "=" in p)
-    found = (text(mapping(arguments).get(name)) for name in _ARGUMENTS)
-    return given or next((name for name in found if name), None)
+    arguments_set = (text(mapping(arguments).get(name)) for name in _ARGUMENTS)
+    return named or next((name for name in arguments_set if name), None)
 
 
 def _folder_model(name: str) -> str | None:
@@ -147,8 +147,8 @@ def _averages(results: Mapping[str, Any]) -> Iterator[tuple[str, str, float | No
     for key, value in results.items():
         metric, comma, filter_ = key.rpartition(",")
         metric, filter_ = (metric, filter_) if comma else (key, "")
-        told = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if told and not metric.endswith("_stderr") and key not in ("sample_len", "samples"):
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if is_number and not metric.endswith("_stderr") and key not in ("sample_len", "samples"):
             yield metric, filter_, number(value)
 
 
@@ -158,7 +158,7 @@ def _several_lengths(results: Mapping[str, Any]) -> bool:
     return len(metrics) > 1 or "sample_count" in results
 
 
-def _about(task: str, results: Mapping[str, Any]) -> Cells:
+def _about(task: str, results: Mapping[str, Any]) -> Row:
     """A task's number of samples, nominal length and settings."""
     counts = mapping(mapping(results.get("n-samples")).get(task))
     config = mapping(mapping(results.get("configs")).get(task))
@@ -190,7 +190,7 @@ def read_samples(look: Look, rows: Rows) -> None:
     Model and task are not in the file: they come from the results file of the same run, or from the path.
     """
     results = _companion(look, rows.beside)
-    shared: Cells = {"model": _model_of(results) or _folder_model(look.name), "run_id": _run_of(look.name, results)}
+    shared: Row = {"model": _model_of(results) or _folder_model(look.name), "run_id": _run_of(look.name, results)}
     task = _NAME.fullmatch(packed_base(look.name))
     shared["task"] = task[1] if task else None
     higher = mapping(mapping(results.get("higher_is_better")).get(str(shared["task"])))
@@ -200,8 +200,8 @@ def read_samples(look: Look, rows: Rows) -> None:
     for position, sample in json_lines(look, rows):
         filter_ = _filter(sample, seen)
         metrics = dict(_metrics(sample))
-        cells = shared | _cells(sample)
-        invalid += cells["extracted"] == _INVALID
+        sample_row = shared | _row(sample)
+        invalid += sample_row["extracted"] == _INVALID
         for metric, value in metrics.items():
             if _is_length(metric) and value == _MISSING:
                 continue
@@ -209,7 +209,7 @@ def read_samples(look: Look, rows: Rows) -> None:
             if not on_scale:
                 off[metric] += 1
                 continue
-            row: Cells = cells | {"variant": _variant_of(metric, filter_), "score": score, "status": "ok"}
+            row: Row = sample_row | {"variant": _variant_of(metric, filter_), "score": score, "status": "ok"}
             if _is_length(metric):
                 row["target_tokens"] = int(metric)
             if score is None:
@@ -230,11 +230,11 @@ def _companion(look: Look, beside: Mapping[str, Path]) -> Mapping[str, Any]:
         same = run and run in base and folder_of(name) == folder_of(look.name)
         if same and base.endswith(".json") and not base.startswith("samples_"):
             try:
-                found = mapping(json_of(look, path))
+                results = mapping(json_of(look, path))
             except DataError:
                 continue
-            if "results" in found:
-                return found
+            if "results" in results:
+                return results
     return {}
 
 
@@ -259,7 +259,7 @@ def _metrics(sample: Mapping[str, Any]) -> Iterator[tuple[str, float | None]]:
             yield name, number(value[0]) if isinstance(value, list) and len(value) == 1 else None
 
 
-def _cells(sample: Mapping[str, Any]) -> Cells:
+def _row(sample: Mapping[str, Any]) -> Row:
     document = mapping(sample.get("doc"))
     nominal = whole(document.get("max_length"))
     return {

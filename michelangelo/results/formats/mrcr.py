@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
-from michelangelo.results.intake.records import NO_MODEL, Cells, Record, Rows, of_reply, records_of, upper_bound
+from michelangelo.results.intake.records import NO_MODEL, Record, Row, Rows, of_reply, records_of, upper_bound
 from michelangelo.results.table.values import number_or_none, text_or_none
 from michelangelo.tasks.mrcr.scorer import KEY_LENGTHS, grader_scores
 
@@ -61,10 +61,10 @@ def read_openai(look: Look, rows: Rows) -> None:
             what = "answer" if messages else "prompt"
             rows.reject(number, what, "a row needs a list of messages as prompt, and an answer")
             continue
-        cells = _openai_question(record, messages, counter)
-        cells |= _openai_reply(record, record.get(reply) if reply else None)
-        differing += "score_differs" in cells.get("flags", ())
-        rows.add(number, cells)
+        row = _openai_question(record, messages, counter)
+        row |= _openai_reply(record, record.get(reply) if reply else None)
+        differing += "score_differs" in row.get("flags", ())
+        rows.add(number, row)
     rows.say(
         differing,
         "1 recorded score is not what the official grader gives",
@@ -77,18 +77,18 @@ def read_openai(look: Look, rows: Rows) -> None:
 def messages_of(prompt: object) -> list[dict[str, str]] | None:
     """The messages of a prompt, JSON text or a list; ``None`` where they are none."""
     try:
-        found = json.loads(prompt) if isinstance(prompt, str) else prompt
+        messages = json.loads(prompt) if isinstance(prompt, str) else prompt
     except (ValueError, RecursionError):
         return None
-    if not isinstance(found, list) or not found:
+    if not isinstance(messages, list) or not messages:
         return None
     fit = all(
-        isinstance(m, dict) and isinstance(m.get("role"), str) and isinstance(m.get("content"), str) for m in found
+        isinstance(m, dict) and isinstance(m.get("role"), str) and isinstance(m.get("content"), str) for m in messages
     )
-    return found if fit else None
+    return messages if fit else None
 
 
-def _openai_question(record: Record, messages: list[dict[str, str]], counter: Tokenizer) -> Cells:
+def _openai_question(record: Record, messages: list[dict[str, str]], counter: Tokenizer) -> Row:
     answer, needles = str(record["answer"]), number_or_none(record.get("n_needles"))
     asked = number_or_none(record["desired_msg_index"])
     tokens = sum(counter.count(m["content"]) for m in messages)
@@ -111,13 +111,13 @@ def _openai_question(record: Record, messages: list[dict[str, str]], counter: To
     }
 
 
-def _openai_reply(record: Record, reply: object) -> Cells:
+def _openai_reply(record: Record, reply: object) -> Row:
     """Model, reply, status and scores of a row."""
     model = text_or_none(record.get("model") or record.get("model_name"))
     failure, finish = text_or_none(record.get("error")) or None, text_or_none(record.get("finish_reason"))
     response = text_or_none(reply)
     recorded = next((v for name in _SCORES if (v := number_or_none(record.get(name))) is not None), None)
-    cells: Cells = {
+    row: Row = {
         "model": model or (NO_MODEL if response is None and recorded is None and not failure else None),
         "response": response,
         "finish_reason": finish,
@@ -127,24 +127,24 @@ def _openai_reply(record: Record, reply: object) -> Cells:
         "repeat": number_or_none(record.get("repeat", record.get("epoch"))),
     }
     if failure and not response:
-        return cells | {"status": "provider_error"}
+        return row | {"status": "provider_error"}
     if response is None and recorded is None:
-        return cells | {"status": "no_reference"}
+        return row | {"status": "no_reference"}
     if finish in _CUT:
-        return cells | {"status": "output_truncated"}
+        return row | {"status": "output_truncated"}
     if response is None:
-        return cells | {"score": recorded, "status": "ok"}
-    found = _scored(str(record["answer"]), str(record["random_string_to_prepend"]), response, recorded, "strict")
-    if recorded is not None and abs(recorded - found["scores"]["strict"]) > _TOLERANCE:
-        found["flags"].append("score_differs")
-    return cells | found | {"error": found["error"] or failure}
+        return row | {"score": recorded, "status": "ok"}
+    scored = _scored(str(record["answer"]), str(record["random_string_to_prepend"]), response, recorded, "strict")
+    if recorded is not None and abs(recorded - scored["scores"]["strict"]) > _TOLERANCE:
+        scored["flags"].append("score_differs")
+    return row | scored | {"error": scored["error"] or failure}
 
 
-def _scored(answer: str, key: str, response: str, recorded: float | None, grader: str) -> Cells:
+def _scored(answer: str, key: str, response: str, recorded: float | None, grader: str) -> Row:
     """A reply with every grader's score; the headline is the recorded one, else that of ``grader``."""
     scores, flags = grader_scores(key, answer, response)
-    cells = of_reply(response, scores[grader] if recorded is None else recorded)
-    return {**cells, "scores": scores, "flags": list(flags)}
+    row = of_reply(response, scores[grader] if recorded is None else recorded)
+    return {**row, "scores": scores, "flags": list(flags)}
 
 
 @result_format("deepmind_mrcr", DEEPMIND, is_deepmind, scale="edit ratio, 0 to 1, as the file has it")
@@ -174,7 +174,7 @@ def numbers_in(value: object) -> list[int]:
     return [value] if isinstance(value, int) else []
 
 
-def _deepmind_question(record: Record) -> Cells:
+def _deepmind_question(record: Record) -> Row:
     answer = str(record["answer"])
     length, needles = number_or_none(record.get("context_len")), number_or_none(record.get("num_relevant"))
     place = numbers_in(record.get("answer_context_position"))
@@ -194,7 +194,7 @@ def _deepmind_question(record: Record) -> Cells:
     }
 
 
-def _deepmind_reply(record: Record, answered: bool, rows: Rows) -> Cells:
+def _deepmind_reply(record: Record, answered: bool, rows: Rows) -> Row:
     model, failure = text_or_none(record.get("model")), text_or_none(record.get("error"))
     if not answered:
         return {"model": model or NO_MODEL, "status": "no_reference"}

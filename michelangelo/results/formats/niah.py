@@ -72,11 +72,11 @@ def _add_cell(rows: Rows, number: int, record: Record) -> None:
 
 
 def _add_run(rows: Rows, number: int, record: Record) -> None:
-    total, found = number_or_none(record["total needles"]), number_or_none(record["retrieved needles"])
+    total, retrieved = number_or_none(record["total needles"]), number_or_none(record["retrieved needles"])
     percent = number_or_none(record["depth %"])
-    fits = total is not None and total > 0 and found is not None and 0 <= found <= total
-    if found is not None and not fits:
-        rows.reject(number, f"retrieved needles {found:g}", f"the needles found are a count from 0 to {total}")
+    fits = total is not None and total > 0 and retrieved is not None and 0 <= retrieved <= total
+    if retrieved is not None and not fits:
+        rows.reject(number, f"retrieved needles {retrieved:g}", f"the needles found are a count from 0 to {total}")
         return
     rows.add(
         number,
@@ -88,15 +88,15 @@ def _add_run(rows: Rows, number: int, record: Record) -> None:
             "complexity": total,
             "target_tokens": number_or_none(record["context length"]),
             "depth": None if percent is None else percent / 100,
-            "score": found / total if found is not None and total else None,
+            "score": retrieved / total if retrieved is not None and total else None,
             "status": "ok" if fits else "no_reference",
-            "params": {"retrieved": found} if found is not None else None,
+            "params": {"retrieved": retrieved} if retrieved is not None else None,
         },
     )
 
 
 def _add_needle(rows: Rows, number: int, record: Record) -> None:
-    percent, found = number_or_none(record["insertion %"]), number_or_none(record["retrieved_needles_check"])
+    percent, retrieved = number_or_none(record["insertion %"]), number_or_none(record["retrieved_needles_check"])
     total = number_or_none(record.get("total_needles"))
     run = record.get("run name") or record.get("run_name")
     parts = str(run or "").split("--")
@@ -110,8 +110,8 @@ def _add_needle(rows: Rows, number: int, record: Record) -> None:
             "complexity": total,
             "target_tokens": number_or_none(record["context size"]),
             "depth": None if percent is None else percent / 100,
-            "score": found,
-            "status": "no_reference" if found is None else "ok",
+            "score": retrieved,
+            "status": "no_reference" if retrieved is None else "ok",
         },
     )
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
-from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Cells, Rows, json_of
+from michelangelo.results.intake.records import LIMIT_HIT, UNSCORED, Row, Rows, json_of
 from michelangelo.results.table.values import mapping, number, sequence, text, whole
 
 SCALE = "each sample is 1 or 0, as the file has it"
@@ -39,7 +39,7 @@ def read(look: Look, rows: Rows) -> None:
     }
     for position, item in enumerate(sequence(file.get("results")), 1):
         if isinstance(item, dict):
-            rows.add(position, shared | _cells(item, file) | {"instance_id": f"{test}/{haystack}/{position - 1}"})
+            rows.add(position, shared | _row(item, file) | {"instance_id": f"{test}/{haystack}/{position - 1}"})
         else:
             rows.reject(position, repr(item), "a result must be an object; it was left out")
     stopped = sum(LIMIT_HIT in row.get("flags", []) for row in rows.rows)
@@ -50,7 +50,7 @@ def read(look: Look, rows: Rows) -> None:
     )
 
 
-def _cells(item: dict[str, object], file: object) -> Cells:
+def _row(item: dict[str, object], file: object) -> Row:
     placement = mapping(item.get("placement_metadata"))
     gold = item.get("selected_character") or mapping(file).get("gold_answers")
     score = number(item.get("metric"))

@@ -17,7 +17,7 @@ from michelangelo.errors import DataError
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
 from michelangelo.results.intake.records import (
-    Cells,
+    Row,
     Rows,
     folder_after,
     json_lines,
@@ -91,16 +91,16 @@ def dataset_of(name: str) -> Dataset:
     return Dataset(name)
 
 
-def cells_of(dataset: str, metric: str, model: str | None, run_id: str | None) -> Cells:
+def row_of(dataset: str, metric: str, model: str | None, run_id: str | None) -> Row:
     """The cells that every row of a data set, metric and model has."""
-    found = dataset_of(dataset)
+    about = dataset_of(dataset)
     return {
         "model": model,
-        "task": found.task,
-        "variant": f"{found.kind}, {metric}" if found.kind else metric,
-        "complexity": found.needles,
-        "target_tokens": found.tokens,
-        "depth": found.depth,
+        "task": about.task,
+        "variant": f"{about.kind}, {metric}" if about.kind else metric,
+        "complexity": about.needles,
+        "target_tokens": about.tokens,
+        "depth": about.depth,
         "run_id": run_id,
         "params": {"dataset": dataset},
     }
@@ -144,9 +144,9 @@ def read_summary(look: Look, rows: Rows) -> None:
                 left_out += 1
                 continue
             size = counted or number_or_none(record.get(TOTAL)) or sizes.get((record["dataset"], model))
-            cells = cells_of(str(record["dataset"]), str(record["metric"]), model, run_id)
-            cells["params"] |= {"prompt_version": record["version"]}
-            rows.add(number_, {**cells, **average(value, size)})
+            row = row_of(str(record["dataset"]), str(record["metric"]), model, run_id)
+            row["params"] |= {"prompt_version": record["version"]}
+            rows.add(number_, {**row, **average(value, size)})
     rows.say(
         left_out,
         "1 average was left out, because its result file is beside the summary",
@@ -161,19 +161,19 @@ def _value(cell: object) -> tuple[float | None, int | None]:
     return (float(match[1]), int(match[3]) if match[3] else None) if match else (None, None)
 
 
-def average(percent: float, size: float | None) -> Cells:
+def average(percent: float, size: float | None) -> Row:
     """The cells of a headline figure in percent over so many samples."""
     return {"score": percent / 100, "status": "ok", "aggregate": True, "n": None if size is None else round(size)}
 
 
-def headline_rows(result: Mapping[str, Any], look: Look, size: int | None) -> Iterator[Cells]:
+def headline_rows(result: Mapping[str, Any], look: Look, size: int | None) -> Iterator[Row]:
     """One average per metric of a result file."""
     counts = [value for name in COUNTS if (value := number(result.get(name))) is not None]
     for metric, raw in result.items():
         value = number(raw)
         if value is not None and metric not in COUNTS and not isinstance(raw, bool):
-            cells = cells_of(stem_of(look.name), metric, folder_after(look.name, "results"), run_id_of(look.name))
-            yield {**cells, **average(value, counts[0] if counts else size)}
+            row = row_of(stem_of(look.name), metric, folder_after(look.name, "results"), run_id_of(look.name))
+            yield {**row, **average(value, counts[0] if counts else size)}
 
 
 def is_summary_or_predictions(look: Look) -> bool:
@@ -208,10 +208,10 @@ def read(look: Look, rows: Rows) -> None:
     if items:
         rows.messages.append("the result beside these predictions was read, with the replies in it")
         return
-    base = cells_of(dataset, "score", folder_after(look.name, "predictions"), run_id_of(look.name))
+    base = row_of(dataset, "score", folder_after(look.name, "predictions"), run_id_of(look.name))
     for at in sorted(predictions):
-        for cells in sample_rows(base | {"instance_id": str(at + first)}, predictions[at], {}):
-            rows.add(at + 1, cells)
+        for row in sample_rows(base | {"instance_id": str(at + first)}, predictions[at], {}):
+            rows.add(at + 1, row)
     unscored = sum("score" not in row for row in rows.rows)
     rows.say(
         unscored,
@@ -245,7 +245,7 @@ def items_of(details: Any) -> dict[int, Mapping[str, Any]]:
     return predictions_of(details)
 
 
-def sample_rows(base: Cells, prediction: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Cells]:
+def sample_rows(base: Row, prediction: Mapping[str, Any], item: Mapping[str, Any]) -> Iterator[Row]:
     """The rows of one item, one per repeat.
 
     Args:
@@ -254,8 +254,8 @@ def sample_rows(base: Cells, prediction: Mapping[str, Any], item: Mapping[str, A
         item: its entry in the result's details, empty where there is none.
     """
     gold, key = _gold(prediction.get("gold"))
-    for repeat, (score, said, wanted) in enumerate(_repeats(item) or [(None, None, None)]):
-        response, answer = said or text(prediction.get("prediction")), wanted or gold
+    for repeat, (score, reply, wanted) in enumerate(_repeats(item) or [(None, None, None)]):
+        response, answer = reply or text(prediction.get("prediction")), wanted or gold
         scores: dict[str, float] = {}
         flags: tuple[str, ...] = ()
         if "mrcr" in base["task"] and response and answer:
@@ -334,15 +334,15 @@ def is_result(look: Look) -> bool:
 def read_result(look: Look, rows: Rows) -> None:
     """One average per metric, and the items where the file has details; replies come from the predictions beside it."""
     result = mapping(json_of(look))
-    base = cells_of(stem_of(look.name), "score", folder_after(look.name, "results"), run_id_of(look.name))
+    base = row_of(stem_of(look.name), "score", folder_after(look.name, "results"), run_id_of(look.name))
     if failure := text(result.get("error")):
         rows.add(1, {**base, "aggregate": True, "error": failure, "status": status_of_error(failure)})
         return
     items = items_of(result.get("details"))
-    for cells in headline_rows(result, look, len(items) or None):
-        rows.add(1, cells)
+    for row in headline_rows(result, look, len(items) or None):
+        rows.add(1, row)
     other = sibling(look.name, rows.beside, "results", "predictions", ".json")
     predictions = predictions_of(json_of(look, other)) if other and items else {}
     for at in sorted(items):
-        for cells in sample_rows(base | {"instance_id": str(at)}, predictions.get(at, {}), items[at]):
-            rows.add(at + 1, cells)
+        for row in sample_rows(base | {"instance_id": str(at)}, predictions.get(at, {}), items[at]):
+            rows.add(at + 1, row)

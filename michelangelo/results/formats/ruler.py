@@ -98,8 +98,8 @@ def _add_sample(rows: Rows, number: int, record: Record, name: str) -> None:
 
 def string_match(pred: str, outputs: Sequence[str], *, any_of: bool) -> float:
     """Share of the accepted strings that occur in a reply, in any case; with ``any_of`` 1 where one of them does."""
-    said = _CONTROL.sub("\n", pred).strip().lower()
-    hits = [output.lower() in said for output in outputs]
+    reply = _CONTROL.sub("\n", pred).strip().lower()
+    hits = [output.lower() in reply for output in outputs]
     return float(any(hits)) if any_of else sum(hits) / len(hits)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from michelangelo.results.formats import result_format
 from michelangelo.results.intake.files import Look
-from michelangelo.results.intake.records import Cells, Rows, folder_of, json_of, packed_base
+from michelangelo.results.intake.records import Row, Rows, folder_of, json_of, packed_base
 from michelangelo.results.table.values import mapping, number, sequence, text
 
 SCALE = "the headline score stands on 0 to 1"
@@ -43,7 +43,7 @@ def read(look: Look, rows: Rows) -> None:
     file = mapping(json_of(look))
     base = packed_base(look.name)
     match = _NAME.fullmatch(base)
-    shared: Cells = {"run_id": base.replace(_FULL, "").removesuffix(".json")}
+    shared: Row = {"run_id": base.replace(_FULL, "").removesuffix(".json")}
     if match:
         shared |= {"task": match["eval"], "model": match["model"]}
         if "_DEBUG" in match["rest"]:
@@ -64,18 +64,18 @@ def _has_twin(name: str, beside: Mapping[str, Path]) -> bool:
     return _FULL in base and any(packed_base(o) == small and folder_of(o) == folder_of(name) for o in beside)
 
 
-def _average(file: Mapping[str, Any], shared: Cells, rows: Rows) -> None:
+def _average(file: Mapping[str, Any], shared: Row, rows: Rows) -> None:
     metrics = {**file, **mapping(file.get("metrics"))}
     others = {k: number(v) for k, v in metrics.items() if number(v) is not None and not k.endswith(_SPREAD)}
     score = number(file.get("score"))
     if score is not None and not 0 <= score <= 1:
         rows.messages.append(f"the score is {score:g}, which isn't on a scale from 0 to 1; it was left out")
         return
-    cells = {"score": score, "scores": others or None, "aggregate": True, "status": "ok"}
-    rows.add(1, shared | cells)
+    row = {"score": score, "scores": others or None, "aggregate": True, "status": "ok"}
+    rows.add(1, shared | row)
 
 
-def _sample(conversation: Any, file: Mapping[str, Any], index: int) -> Cells:
+def _sample(conversation: Any, file: Mapping[str, Any], index: int) -> Row:
     notes = sequence(mapping(file.get("metadata")).get("example_level_metadata"))
     note = mapping(notes[index]) if index < len(notes) else {}
     score = number(note.get("score"))

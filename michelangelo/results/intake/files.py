@@ -271,11 +271,11 @@ def look_at(path: Path, name: str | None = None) -> Look:
     start = head.lstrip()[:1]
     if start in (b"{", b"["):
         try:
-            found = _look_at_json(path, shown, head, is_object=start == b"{")
+            look = _look_at_json(path, shown, head, is_object=start == b"{")
         except CutOff:
-            found = _cut_off(path, shown, head)
-        if found:
-            return found
+            look = _cut_off(path, shown, head)
+        if look:
+            return look
     return _look_at_table(path, shown, head)
 
 

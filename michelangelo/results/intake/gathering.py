@@ -112,8 +112,8 @@ def _batches(path: Path, named: bool, workspace: Path, seen: set[Path]) -> Itera
     others = [m for m in others if m.path.resolve() not in seen]
     seen.update(m.path.resolve() for m in others)
     if others:
-        found = _many(path.resolve().name, others, path, named and not runs, contents.passed)
-        yield replace(found, refused=tuple(contents.refused))
+        batch = _many(path.resolve().name, others, path, named and not runs, contents.passed)
+        yield replace(batch, refused=tuple(contents.refused))
 
 
 def _split(contents: Contents) -> tuple[list[Member], list[Member]]:
@@ -140,8 +140,8 @@ def is_archive(path: Path) -> bool:
 def _archive(path: Path, named: bool, workspace: Path) -> Batch:
     workspace.mkdir(parents=True, exist_ok=True)
     contents = unpack(path, path.name, workspace)
-    found = _many(path.name, contents.members, path, named, contents.passed)
-    return replace(found, refused=tuple(contents.refused))
+    batch = _many(path.name, contents.members, path, named, contents.passed)
+    return replace(batch, refused=tuple(contents.refused))
 
 
 def _many(name: str, members: Sequence[Member], path: Path, named: bool, passed: int) -> Batch:

@@ -38,7 +38,7 @@ LIMIT_HIT = "stopped_by_limit"
 """Flag of a sample that hit a limit and was scored by the other tool all the same; its score is kept."""
 
 Record = Mapping[str, Any]
-Cells = dict[str, Any]
+Row = dict[str, Any]
 """One row: values by field, named as in ``schema.FIELDS`` and ``schema.EXTRA``."""
 
 _BLANK = "{n} replies are blank; they score 0 and count as unparsed"
@@ -116,15 +116,15 @@ class Rows(Unread):
     beside: Mapping[str, Path] = field(default_factory=dict)
     given: Given = field(default_factory=Given)
     scale: str = ""
-    rows: list[Cells] = field(default_factory=list)
+    rows: list[Row] = field(default_factory=list)
     numbers: list[int] = field(default_factory=list)
     blank: int = 0
 
-    def add(self, number: int, cells: Cells) -> None:
+    def add(self, number: int, row: Row) -> None:
         """Take one row, without its missing values."""
         left_out = frozenset() if self.details else _BULKY
-        self.blank += cells.get("error") == EMPTY
-        self.rows.append({k: v for k, v in cells.items() if v is not None and k not in left_out})
+        self.blank += row.get("error") == EMPTY
+        self.rows.append({k: v for k, v in row.items() if v is not None and k not in left_out})
         self.numbers.append(number)
 
     def say(self, count: int, one: str, many: str) -> None:
@@ -139,7 +139,7 @@ class Rows(Unread):
         return Table(columns_of(self.rows), self.numbers, problems, tuple(self.messages), scale, self.unlisted)
 
 
-def of_reply(response: str | None, score: float | None, failure: str | None = None) -> Cells:
+def of_reply(response: str | None, score: float | None, failure: str | None = None) -> Row:
     """Reply, score and status; a blank reply that scores 0, as the tools have it, is not missing but unparsed."""
     if failure:
         return {"response": response, "status": "provider_error", "error": failure}

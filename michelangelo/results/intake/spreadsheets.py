@@ -99,8 +99,8 @@ def read_spreadsheet(path: Path, name: str, rows: int | None = None) -> tuple[pd
                     break
             frame = pd.DataFrame(body, columns=list(names), dtype=object)
             others = len(sheets) - 1
-            said = [f"only the sheet {sheet.title!r} was read; the file has {others} more"] if others else []
-            return frame.loc[:, [bool(n) for n in names] & ~frame.columns.duplicated()], numbers, said
+            messages = [f"only the sheet {sheet.title!r} was read; the file has {others} more"] if others else []
+            return frame.loc[:, [bool(n) for n in names] & ~frame.columns.duplicated()], numbers, messages
     raise DataError(f"{name} has no sheet with a table in it")
 
 

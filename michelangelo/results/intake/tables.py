@@ -150,12 +150,12 @@ def decimal_points(cells: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _sheet(look: Look, wanted: Collection[str] | None, *, lower: bool) -> Table:
-    cells, rows, said = read_spreadsheet(look.path, look.name)
+    cells, rows, messages = read_spreadsheet(look.path, look.name)
     if lower:
         cells.columns = [c.lower() for c in cells.columns]
     if wanted is not None:
         cells = cells[[c for c in cells.columns if c.lower() in wanted or c in wanted]]
-    return Table(cells, rows, messages=tuple(said))
+    return Table(cells, rows, messages=tuple(messages))
 
 
 @contextmanager
@@ -222,7 +222,7 @@ def columns_of(rows: Sequence[Mapping[str, Any]], wanted: Collection[str] | None
 def _json(look: Look, wanted: Collection[str] | None) -> Iterator[Table]:
     unread = Unread()
     objects = json_objects(look, unread)
-    listed = unlisted = said = 0
+    listed = unlisted = messages_given = 0
     while True:
         rows, numbers, size = [], [], 0
         for number, row, length in objects:
@@ -231,9 +231,9 @@ def _json(look: Look, wanted: Collection[str] | None) -> Iterator[Table]:
             size += length
             if size >= PART_BYTES or len(rows) >= PART_ROWS:
                 break
-        problems, messages = tuple(unread.problems[listed:]), tuple(unread.messages[said:])
+        problems, messages = tuple(unread.problems[listed:]), tuple(unread.messages[messages_given:])
         yield Table(columns_of(rows, wanted), numbers, problems, messages, "", unread.unlisted - unlisted)
-        listed, said, unlisted = len(unread.problems), len(unread.messages), unread.unlisted
+        listed, messages_given, unlisted = len(unread.problems), len(unread.messages), unread.unlisted
         if size < PART_BYTES and len(rows) < PART_ROWS:
             return
 
@@ -319,12 +319,12 @@ def _text(look: Look, wanted: Collection[str] | None, lower: bool, at_once: int)
         if not cut:
             raise DataError(f"{look.path.name} can't be read as a table: {error}") from None
         whole = max(0, int(cut[1]) - 1)
-        said = f"the table is cut off inside a quoted cell; its first {whole:,} rows were read"
+        message = f"the table is cut off inside a quoted cell; its first {whole:,} rows were read"
         problem = Problem(whole + 1, "", "", "the row is cut off inside a quoted cell; it was left out")
         for part in islice(_chunks(look, whole, at_once), done, None):
             yield _named(part, wanted, lower)
         nothing = pd.DataFrame(columns=list(look.columns), dtype=str)
-        yield _named(Table(nothing, (), (problem,), (said,)), wanted, lower)
+        yield _named(Table(nothing, (), (problem,), (message,)), wanted, lower)
     except (pd.errors.EmptyDataError, *CutOff):
         raise DataError(f"{look.path.name} is empty or cut off") from None
 

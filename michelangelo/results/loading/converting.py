@@ -101,8 +101,8 @@ def convert(
             raise DataError(passed[0])
         _decide(sets)
         rows = _write(sets, target, progress)
-        reports = tuple(_report(one) for one in sets)
-    return Conversion(reports, rows, tuple(passed), tuple(_mean(one) for one in sets))
+        reports = tuple(_report(set_) for set_ in sets)
+    return Conversion(reports, rows, tuple(passed), tuple(_mean(set_) for set_ in sets))
 
 
 def _survey(batches: Iterator[Batch], given: Given) -> tuple[list[_Set], list[str]]:
@@ -111,82 +111,82 @@ def _survey(batches: Iterator[Batch], given: Given) -> tuple[list[_Set], list[st
     passed: list[str] = []
     room = KEPT_ROWS
     for batch in batches:
-        one = _Set(batch, Intake(batch, given))
+        set_ = _Set(batch, Intake(batch, given))
         try:
-            room = _first_reading(one, room)
+            room = _first_reading(set_, room)
         except DataError as error:
             if batch.named:
                 raise
             passed.append(str(error))
             continue
-        sets.append(one)
+        sets.append(set_)
     return sets, passed
 
 
-def _first_reading(one: _Set, room: int) -> int:
+def _first_reading(set_: _Set, room: int) -> int:
     """Read a set; returns how many more rows may be remembered."""
-    for part in one.intake.parts():
-        one.facts.take(part.frame)
-        one.keys.append(keys_of(part.frame))
-        one.columns |= columns_of([part.frame])
-        one.sources.update(part.frame["source"].unique())
-        one.owing.take(part.frame, part.names)
-        if one.kept is not None and one.size <= room:
-            one.kept.append(part.frame)
+    for part in set_.intake.parts():
+        set_.facts.take(part.frame)
+        set_.keys.append(keys_of(part.frame))
+        set_.columns |= columns_of([part.frame])
+        set_.sources.update(part.frame["source"].unique())
+        set_.owing.take(part.frame, part.names)
+        if set_.kept is not None and set_.size <= room:
+            set_.kept.append(part.frame)
         else:
-            one.kept = None
-    if not one.size:
-        raise nothing_usable(one.intake)
-    return room if one.kept is None else room - one.size
+            set_.kept = None
+    if not set_.size:
+        raise nothing_usable(set_.intake)
+    return room if set_.kept is None else room - set_.size
 
 
 def _decide(sets: list[_Set]) -> None:
     """Find what repeats what, over all sets, and what runs still owe."""
-    all_found = find_repetitions(joined([keys for one in sets for keys in one.keys]))
+    all_found = find_repetitions(joined([keys for set_ in sets for keys in set_.keys]))
     start = 0
-    for one in sets:
-        one.found = all_found.between(start, start + one.size)
-        one.owed = owed_frame(one.owing.rows(one.found.dropped), one.batch.name)
-        start += one.size
+    for set_ in sets:
+        set_.found = all_found.between(start, start + set_.size)
+        set_.owed = owed_frame(set_.owing.rows(set_.found.dropped), set_.batch.name)
+        start += set_.size
 
 
 def _write(sets: list[_Set], target: Path, progress: Callable[[int, int | None], None]) -> int:
     columns: dict[str, Kind] = {}
-    for one in sets:
-        columns |= one.columns | ({} if one.owed is None else columns_of([one.owed]))
-    if len({source for one in sets for source in one.sources}) > 1:
+    for set_ in sets:
+        columns |= set_.columns | ({} if set_.owed is None else columns_of([set_.owed]))
+    if len({source for set_ in sets for source in set_.sources}) > 1:
         columns["source"] = EXTRA["source"]
-    total = sum(one.size for one in sets)
+    total = sum(set_.size for set_ in sets)
     read = rows = 0
     with saving(target, columns) as write:
-        for one in sets:
+        for set_ in sets:
             start = 0
-            for frame in one.frames():
-                dropped = _of(one).dropped[start : start + len(frame)]
+            for frame in set_.frames():
+                dropped = _of(set_).dropped[start : start + len(frame)]
                 start, read = start + len(frame), read + len(frame)
                 kept = frame[~dropped] if dropped.any() else frame
                 write(kept)
                 rows += len(kept)
                 progress(read, total)
-            if one.owed is not None:
-                write(one.owed)
-                rows += len(one.owed)
+            if set_.owed is not None:
+                write(set_.owed)
+                rows += len(set_.owed)
     return rows
 
 
-def _of(one: _Set) -> Repetitions:
-    assert one.found is not None
-    return one.found
+def _of(set_: _Set) -> Repetitions:
+    assert set_.found is not None
+    return set_.found
 
 
-def _report(one: _Set) -> Report:
-    found = _of(one)
-    accepted = int((~found.dropped).sum())
-    more = unfinished(0 if one.owed is None else len(one.owed), accepted)
-    return report_of(one.intake, accepted, found, one.facts, digest_of(one.batch, one.intake), more)
+def _report(set_: _Set) -> Report:
+    repeated = _of(set_)
+    accepted = int((~repeated.dropped).sum())
+    more = unfinished(0 if set_.owed is None else len(set_.owed), accepted)
+    return report_of(set_.intake, accepted, repeated, set_.facts, digest_of(set_.batch, set_.intake), more)
 
 
-def _mean(one: _Set) -> float | None:
-    scores = np.concatenate([keys.score for keys in one.keys])[~_of(one).dropped]
+def _mean(set_: _Set) -> float | None:
+    scores = np.concatenate([keys.score for keys in set_.keys])[~_of(set_).dropped]
     measured = scores[~np.isnan(scores)]
     return float(measured.mean()) if len(measured) else None

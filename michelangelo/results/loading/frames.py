@@ -54,15 +54,15 @@ def read_batch(batch: Batch, given: Given | None = None, *, details: Details = T
     frame = stack.frame()
     if frame is None or not len(frame):
         raise nothing_usable(intake)
-    found = repetitions(frame)
-    if found.dropped.any():
-        frame = filtered(frame, ~found.dropped)
+    repeated = repetitions(frame)
+    if repeated.dropped.any():
+        frame = filtered(frame, ~repeated.dropped)
     accepted = len(frame)
-    owed = owed_frame(owing.rows(found.dropped), batch.name)
+    owed = owed_frame(owing.rows(repeated.dropped), batch.name)
     if owed is not None:
         frame = stacked([frame, owed])
     more = unfinished(len(frame) - accepted, accepted)
-    return Loaded(frame, report_of(intake, accepted, found, facts, digest_of(batch, intake), more))
+    return Loaded(frame, report_of(intake, accepted, repeated, facts, digest_of(batch, intake), more))
 
 
 def owed_frame(rows: list[dict[str, Any]], source: str) -> pd.DataFrame | None:
@@ -163,10 +163,10 @@ def read_bytes(name: str, data: bytes, given: Given | None = None) -> Loaded:
         NeedsError: as ``read_file``.
         DataError: as ``read_file``.
     """
-    (found,) = read_uploads({name: data}, {name: given or Given()})
-    if isinstance(found, MichelangeloError):
-        raise found
-    return found
+    (loaded,) = read_uploads({name: data}, {name: given or Given()})
+    if isinstance(loaded, MichelangeloError):
+        raise loaded
+    return loaded
 
 
 def read_uploads(
@@ -182,7 +182,7 @@ def read_uploads(
     Returns:
         For each of ``wanted`` its rows, or why it can't be read.
     """
-    found: list[Loaded | MichelangeloError] = []
+    loaded: list[Loaded | MichelangeloError] = []
     with tempfile.TemporaryDirectory() as folder:
         here, workspace = Path(folder) / "files", Path(folder) / "unpacked"
         here.mkdir()
@@ -194,10 +194,10 @@ def read_uploads(
             paths[name] = path
         for number, name in enumerate(uploads if wanted is None else wanted):
             try:
-                found.append(_read_upload(paths[name], workspace / str(number), given.get(name)))
+                loaded.append(_read_upload(paths[name], workspace / str(number), given.get(name)))
             except MichelangeloError as error:
-                found.append(error)
-    return found
+                loaded.append(error)
+    return loaded
 
 
 def _read_upload(path: Path, workspace: Path, given: Given | None) -> Loaded:
@@ -245,15 +245,17 @@ def _read_sets(patterns: Sequence[str | Path], details: Details, given: Given | 
     with tempfile.TemporaryDirectory() as folder:
         for batch in gather(patterns, Path(folder)):
             try:
-                one = read_batch(batch, given, details=details)
+                result_set = read_batch(batch, given, details=details)
             except DataError as error:
                 if batch.named:
                     raise
                 refused.append(str(error))
                 continue
-            same = loaded.get(one.report.sha256)
-            if same is None or not _alike(same.frame, one.frame):
-                loaded[one.report.sha256 if same is None else f"{one.report.sha256} {len(loaded)}"] = one
+            same = loaded.get(result_set.report.sha256)
+            if same is None or not _alike(same.frame, result_set.frame):
+                loaded[result_set.report.sha256 if same is None else f"{result_set.report.sha256} {len(loaded)}"] = (
+                    result_set
+                )
     if not loaded:
         raise DataError(refused[0])
     return _distinct_names(list(loaded.values())), [f"passed over: {reason}" for reason in refused]
@@ -269,20 +271,20 @@ def _distinct_names(loaded: list[Loaded]) -> list[Loaded]:
     """The same, with a number after names that occur twice."""
     taken: set[str] = set()
     out = []
-    for one in loaded:
-        name, count = one.report.source, 1
+    for result_set in loaded:
+        name, count = result_set.report.source, 1
         while name in taken:
             count += 1
-            name = f"{one.report.source} ({count})"
+            name = f"{result_set.report.source} ({count})"
         taken.add(name)
-        if name != one.report.source:
-            source = one.frame["source"]
+        if name != result_set.report.source:
+            source = result_set.frame["source"]
             if isinstance(source.dtype, pd.CategoricalDtype):
-                one.frame["source"] = source.cat.rename_categories({one.report.source: name})
+                result_set.frame["source"] = source.cat.rename_categories({result_set.report.source: name})
             else:
-                one.frame["source"] = source.replace(one.report.source, name)
-            one = Loaded(one.frame, replace(one.report, source=name))
-        out.append(one)
+                result_set.frame["source"] = source.replace(result_set.report.source, name)
+            result_set = Loaded(result_set.frame, replace(result_set.report, source=name))
+        out.append(result_set)
     return out
 
 
@@ -297,13 +299,13 @@ def combine(loaded: Iterable[Loaded]) -> pd.DataFrame:
 
 def joined(loaded: Iterable[Loaded]) -> tuple[pd.DataFrame, tuple[str, ...]]:
     """As ``combine``, and a sentence each on the rows that were left out because another set has them."""
-    frames = [one.frame for one in loaded]
+    frames = [result_set.frame for result_set in loaded]
     if len(frames) == 1:
         return frames[0], ()
     whole, notes = stacked(frames), Notes()
-    found = repetitions(whole)
-    found.say(notes)
-    return found.kept(whole), tuple(f"of all sets together: {said}" for said in notes.messages())
+    repeated = repetitions(whole)
+    repeated.say(notes)
+    return repeated.kept(whole), tuple(f"of all sets together: {message}" for message in notes.messages())
 
 
 def load_results(*patterns: str | Path, details: Details = True, given: Given | None = None) -> pd.DataFrame:
@@ -331,7 +333,11 @@ def load_results(*patterns: str | Path, details: Details = True, given: Given | 
     """
     loaded, passed_over = _read_sets(patterns, details, given)
     frame, repeated = joined(loaded)
-    left_out = [*passed_over, *(said for one in loaded for said in one.report.left_out), *repeated]
+    left_out = [
+        *passed_over,
+        *(sentence for result_set in loaded for sentence in result_set.report.left_out),
+        *repeated,
+    ]
     for text in left_out[:WARNINGS]:
         warnings.warn(text, UserWarning, stacklevel=2)
     if len(left_out) > WARNINGS:

@@ -151,7 +151,7 @@ class Intake:
             key, look = recognise(member.path, member.name, shown=short if self.batch.lone else member.name)
             form = formats()[key]
             weak = form.late > 0
-            found = FileFound(member.name, key, form.title)
+            file = FileFound(member.name, key, form.title)
             start = 1
             for table in form.tables(look, details=self.details, beside=self._beside(member), given=self.given):
                 rows = table.rows if table.rows is not None else range(start, start + len(table.cells))
@@ -159,9 +159,9 @@ class Intake:
                 cells, scale = _scaled(table, self.given)
                 cells = cells.drop(columns=unwanted.intersection(cells.columns))
                 cells = fill(cells, self.given, short if self.batch.lone else member.name)
-                found.scale = scale or found.scale
-                if found not in self.files:
-                    self.files.append(found)
+                file.scale = scale or file.scale
+                if file not in self.files:
+                    self.files.append(file)
                 small = member.path.stat().st_size < _SMALL_FILE
                 yield _Pending(len(self.files) - 1, replace(table, cells=cells), rows, small)
         except UnknownFormatError:
@@ -193,20 +193,20 @@ class Intake:
         cells = pool[0].table.cells if len(pool) == 1 else _together([p.table.cells for p in pool])
         for pending in pool:
             self._take_table(pending)
-        found = tidy(cells, unique=False)
-        self.notes.add(found.notes)
-        self.problem_count += found.problem_count
-        for problem in found.problems:
+        tidied = tidy(cells, unique=False)
+        self.notes.add(tidied.notes)
+        self.problem_count += tidied.problem_count
+        for problem in tidied.problems:
             at = problem.row - 1
             self._list(replace(problem, row=int(rows[at])), int(origin[at]))
-        origin = origin[found.positions]
-        aggregate = found.frame["aggregate"].to_numpy(dtype=bool)
+        origin = origin[tidied.positions]
+        aggregate = tidied.frame["aggregate"].to_numpy(dtype=bool)
         for number, count in zip(*np.unique(origin, return_counts=True), strict=True):
             self.files[number].accepted += int(count)
             self.files[number].samples += int((~aggregate[origin == number]).sum())
-        found.frame["source"] = plain(found.frame["source"]).fillna(self.batch.name)
-        found.frame["family"] = _families(found.frame)
-        yield Part(found.frame, np.array([file.name for file in self.files], dtype=object)[origin])
+        tidied.frame["source"] = plain(tidied.frame["source"]).fillna(self.batch.name)
+        tidied.frame["family"] = _families(tidied.frame)
+        yield Part(tidied.frame, np.array([file.name for file in self.files], dtype=object)[origin])
 
     def _take_table(self, pending: _Pending) -> None:
         table, file = pending.table, self.files[pending.file]

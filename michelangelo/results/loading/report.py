@@ -47,14 +47,14 @@ class Owing:
             frame: tidy rows.
             names: for each row the name of its file, shape (rows,).
         """
-        for name, found in self._distinct.items():
+        for name, distinct in self._distinct.items():
             places = np.flatnonzero(names == name)
             if len(places):
                 rows = frame[_NOTED] if len(places) == len(frame) else frame[_NOTED].iloc[places]
                 codes = rows.groupby(_NOTED, dropna=False, sort=False).ngroup().to_numpy()
                 first = np.unique(codes, return_index=True)[1]
                 where = [places[codes == code] + self._rows for code in range(len(first))]
-                found.append(rows.iloc[first].assign(places=where))
+                distinct.append(rows.iloc[first].assign(places=where))
         self._rows += len(frame)
 
     def rows(self, dropped: npt.NDArray[np.bool_]) -> list[dict[str, Any]]:
@@ -66,19 +66,19 @@ class Owing:
         owed = []
         for name, parts in self._distinct.items():
             if parts:
-                there = pd.concat(parts, ignore_index=True)
-                there["rows"] = [int((~dropped[places]).sum()) for places in there["places"]]
-                owed += _missing(self._plans[name], there[there["rows"] > 0])
+                counted = pd.concat(parts, ignore_index=True)
+                counted["rows"] = [int((~dropped[places]).sum()) for places in counted["places"]]
+                owed += _missing(self._plans[name], counted[counted["rows"] > 0])
         return owed
 
 
-def _missing(plan: Mapping[str, Any], there: pd.DataFrame) -> list[dict[str, Any]]:
+def _missing(plan: Mapping[str, Any], counted: pd.DataFrame) -> list[dict[str, Any]]:
     each = int(plan["count"]) * int(plan.get("repeats", 1))
-    counts = there.groupby(["model", "task", "target_tokens"])["rows"].sum()
+    counts = counted.groupby(["model", "task", "target_tokens"])["rows"].sum()
     rows = []
     for model in plan["models"]:
         for task in plan["tasks"]:
-            like = _shared(there[there["task"] == task], there[there["model"] == model], str(model))
+            like = _shared(counted[counted["task"] == task], counted[counted["model"] == model], str(model))
             for tokens in plan["lengths"]:
                 owed = each - int(counts.get((model, task, tokens), 0))
                 row = {"model": model, "task": task, "target_tokens": tokens, "status": "cancelled", **like}
@@ -217,25 +217,25 @@ class Facts:
 
     def mixed(self) -> list[str]:
         """Sentences on versions that differ where they should not."""
-        said = []
-        for (name, task), found in sorted(self.versions.items()):
-            if len(found) > 1:
+        messages = []
+        for (name, task), versions in sorted(self.versions.items()):
+            if len(versions) > 1:
                 of = f" of {task}" if task else ""
-                said.append(
-                    f"the file mixes {_VERSIONS[name]}{of} {', '.join(sorted(found))}; scores may not be comparable"
+                messages.append(
+                    f"the file mixes {_VERSIONS[name]}{of} {', '.join(sorted(versions))}; scores may not be comparable"
                 )
-        return said
+        return messages
 
 
 def report_of(
-    intake: Intake, accepted: int, found: Repetitions, facts: Facts, sha256: str, more: Sequence[str] = ()
+    intake: Intake, accepted: int, repeated: Repetitions, facts: Facts, sha256: str, more: Sequence[str] = ()
 ) -> Report:
     """The report on a batch that was read.
 
     Args:
         intake: the batch, all its parts taken.
         accepted: rows that stay.
-        found: which rows repeat others.
+        repeated: which rows repeat others.
         facts: dates and versions.
         sha256: of what was read.
         more: further sentences.
@@ -243,15 +243,15 @@ def report_of(
     files = tuple(intake.files)
     keys = list(dict.fromkeys(file.format for file in files))
     rows_read = sum(file.rows_read for file in files)
-    rejected = rows_read - accepted - found.duplicates - found.covered
-    found.say(intake.notes)
-    said = list(intake.notes.messages())
+    rejected = rows_read - accepted - repeated.duplicates - repeated.covered
+    repeated.say(intake.notes)
+    messages = list(intake.notes.messages())
     if rejected:
-        said.append(f"{rejected:,} of {rows_read:,} rows {'was' if rejected == 1 else 'were'} left out")
-    said += [*facts.mixed(), *more]
+        messages.append(f"{rejected:,} of {rows_read:,} rows {'was' if rejected == 1 else 'were'} left out")
+    messages += [*facts.mixed(), *more]
     if intake.passed:
-        said.append(_passed(intake.passed))
-    said += [f"not read: {reason}" for reason in intake.refused] + [f"not read: {need}" for need in intake.needs]
+        messages.append(_passed(intake.passed))
+    messages += [f"not read: {reason}" for reason in intake.refused] + [f"not read: {need}" for need in intake.needs]
     return Report(
         format=keys[0] if len(keys) == 1 else "several",
         title=", ".join(dict.fromkeys(file.title for file in files)),
@@ -259,14 +259,14 @@ def report_of(
         sha256=sha256,
         rows_read=rows_read,
         rows_accepted=accepted,
-        duplicates=found.duplicates,
+        duplicates=repeated.duplicates,
         problems=tuple(intake.problems),
         problem_count=intake.problem_count,
-        messages=tuple(said),
+        messages=tuple(messages),
         first=facts.first,
         last=facts.last,
-        conflicts=found.conflicts,
-        covered=found.covered,
+        conflicts=repeated.conflicts,
+        covered=repeated.covered,
         files=files,
         passed=intake.passed,
         refused=tuple(intake.refused),

@@ -149,11 +149,11 @@ def _says_nothing(cells: pd.Series[Any], values: npt.NDArray[np.float64], bad: M
     if cells.dtype.kind == "f":
         return infinite
     suspects = np.flatnonzero(~np.isfinite(values) & ~bad)
-    told = _none(len(cells))
+    in_words = _none(len(cells))
     for i in suspects:
         cell = cells.iloc[i]
-        told[i] = isinstance(cell, (str, float)) and cell != ""
-    return told | infinite
+        in_words[i] = isinstance(cell, (str, float)) and cell != ""
+    return in_words | infinite
 
 
 def to_number(cells: pd.Series[Any]) -> Column:
@@ -166,15 +166,15 @@ def to_number(cells: pd.Series[Any]) -> Column:
             if np.isinf(values).any():
                 raise ValueError
         except (pa.ArrowException, ValueError):
-            found, bad = _cell_by_cell(cells, _float)
-            values = np.array(found, dtype=float)
+            numbers, bad = _cell_by_cell(cells, _float)
+            values = np.array(numbers, dtype=float)
     elif cells.dtype.kind in "iuf":
         values = cells.to_numpy(dtype=float, na_value=np.nan)
     elif pd.api.types.infer_dtype(cells, skipna=True) in ("integer", "floating", "mixed-integer-float", "empty"):
         values = pd.to_numeric(cells).to_numpy(dtype=float, na_value=np.nan)
     else:
-        found, bad = _cell_by_cell(cells, _float)
-        values = np.array(found, dtype=float)
+        numbers, bad = _cell_by_cell(cells, _float)
+        values = np.array(numbers, dtype=float)
     values = np.array(values, dtype=float)
     nothing = _says_nothing(cells, values, bad)
     values[~np.isfinite(values)] = np.nan
@@ -247,24 +247,24 @@ def to_json(cells: pd.Series[Any]) -> Column:
     size = len(cells)
     if isinstance(cells.dtype, pd.StringDtype):
         codes, distinct = pd.factorize(cells, use_na_sentinel=True)
-        found, unfit = _parsed_at_once(list(distinct)) or _objects(list(distinct))
-        values = np.empty(len(found) + 1, dtype=object)
-        values[:-1] = found
+        objects, unfit = _parsed_at_once(list(distinct)) or _objects(list(distinct))
+        values = np.empty(len(objects) + 1, dtype=object)
+        values[:-1] = objects
         return Column(pd.Series(values[codes]), np.append(unfit, False)[codes], _none(size))
-    found, unfit = _objects(list(cells))
+    objects, unfit = _objects(list(cells))
     values = np.empty(size, dtype=object)
-    values[:] = found
+    values[:] = objects
     return Column(pd.Series(values, dtype=object), unfit, _none(size))
 
 
 def _parsed_at_once(cells: list[str]) -> tuple[list[Any], Mask] | None:
     """All cells as one JSON array, five times as fast as one by one; ``None`` where one of them is unfit."""
     try:
-        found = json.loads(f"[{','.join(cells)}]")
+        objects = json.loads(f"[{','.join(cells)}]")
     except (ValueError, RecursionError):
         return None
-    fit = len(found) == len(cells) and all(isinstance(f, (dict, list)) for f in found)
-    return (found, _none(len(cells))) if fit else None
+    fit = len(objects) == len(cells) and all(isinstance(f, (dict, list)) for f in objects)
+    return (objects, _none(len(cells))) if fit else None
 
 
 def _objects(cells: list[Any]) -> tuple[list[Any], Mask]:
@@ -272,8 +272,10 @@ def _objects(cells: list[Any]) -> tuple[list[Any], Mask]:
     shared: dict[str, Any] = {}  # flags, parameters and scores take few different values: one object each
     for i, cell in enumerate(cells):
         try:
-            found = _object(cell)
-            out.append(found if len(shared) > _SHARED or found is None else shared.setdefault(repr(found), found))
+            content = _object(cell)
+            out.append(
+                content if len(shared) > _SHARED or content is None else shared.setdefault(repr(content), content)
+            )
         except (ValueError, RecursionError):
             out.append(None)
             bad[i] = True

@@ -49,7 +49,7 @@ _AVERAGE_KEY = (
     *("run_id", "source", "model", "task", "variant", "view", "complexity", "filler", "depth", "target_tokens"),
     *("source_title", "source_url"),
 )
-_CELL = ("model", "task", "variant", "target_tokens")
+_GROUP = ("model", "task", "variant", "target_tokens")
 _SAME = 1e-9
 _AT_ONCE = 100_000
 _HASH_KEYS = ("michelangelo-key", "results-identity")  # 16 characters each, as the hash wants
@@ -72,7 +72,7 @@ class Keys:
     comparable: npt.NDArray[np.bool_]
     aggregate: npt.NDArray[np.bool_]
     credited: npt.NDArray[np.bool_]
-    cell: npt.NDArray[np.uint64]
+    group: npt.NDArray[np.uint64]
     score: npt.NDArray[np.float64]
 
 
@@ -154,16 +154,16 @@ def keys_of(frame: pd.DataFrame) -> Keys:
     comparable = np.zeros(len(frame), dtype=bool)
     comparable[samples] = comparable[averages] = True
     credited = frame["source_url"].notna().to_numpy() if "source_url" in frame else np.zeros(len(frame), dtype=bool)
-    cell = _cells(frame)
+    group = _groups(frame)
     measured = frame["status"].isin(MEASURED).to_numpy()
-    return Keys(key, comparable, aggregate, credited, cell, np.where(measured, frame["score"].to_numpy(), np.nan))
+    return Keys(key, comparable, aggregate, credited, group, np.where(measured, frame["score"].to_numpy(), np.nan))
 
 
-def _cells(frame: pd.DataFrame) -> npt.NDArray[np.uint64]:
+def _groups(frame: pd.DataFrame) -> npt.NDArray[np.uint64]:
     """The same numbers as for any frame, worked out once per distinct cell."""
-    codes = frame.groupby(list(_CELL), dropna=False, sort=False).ngroup().to_numpy()
+    codes = frame.groupby(list(_GROUP), dropna=False, sort=False).ngroup().to_numpy()
     _, first = np.unique(codes, return_index=True)
-    return _hashed(frame.iloc[first], _CELL, _HASH_KEYS[:1])[:, 0][codes]
+    return _hashed(frame.iloc[first], _GROUP, _HASH_KEYS[:1])[:, 0][codes]
 
 
 def _hashed(frame: pd.DataFrame, names: Sequence[str], seeds: Sequence[str]) -> npt.NDArray[np.uint64]:
@@ -214,8 +214,8 @@ def find_repetitions(keys: Keys) -> Repetitions:
         conflicting[places] = again & (np.abs(keys.score[places] - keys.score[last]) > _SAME)
     covered = np.zeros(len(keys.key), dtype=bool)
     if keys.aggregate.any() and not keys.aggregate.all():
-        sampled = np.unique(keys.cell[~keys.aggregate])
-        covered = keys.aggregate & ~keys.credited & ~repeated & np.isin(keys.cell, sampled)
+        sampled = np.unique(keys.group[~keys.aggregate])
+        covered = keys.aggregate & ~keys.credited & ~repeated & np.isin(keys.group, sampled)
     return Repetitions(repeated, conflicting, covered)
 
 

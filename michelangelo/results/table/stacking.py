@@ -110,10 +110,10 @@ def stacked(frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 def with_categories(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with the fields of ``schema.REPEATED``, and instances that rows share, as categories."""
-    found = {name: as_categories(frame[name]) for name in (*REPEATED, "instance_id") if name in frame}
-    if "instance_id" in found and 2 * len(found["instance_id"].cat.categories) > len(frame):
-        del found["instance_id"]
-    return frame.assign(**{name: column.array for name, column in found.items()})
+    coded = {name: as_categories(frame[name]) for name in (*REPEATED, "instance_id") if name in frame}
+    if "instance_id" in coded and 2 * len(coded["instance_id"].cat.categories) > len(frame):
+        del coded["instance_id"]
+    return frame.assign(**{name: column.array for name, column in coded.items()})
 
 
 def filtered(frame: pd.DataFrame, kept: npt.NDArray[np.bool_]) -> pd.DataFrame:

@@ -81,8 +81,8 @@ class _Check:
         self.count += len(where)
         for i in where[: max(0, KEPT_PROBLEMS - len(self.problems))]:
             cell = self.table[name].iloc[i] if name in self.table else None
-            told = remedy if isinstance(remedy, str) else remedy(cell)
-            self.problems.append(Problem(int(self.rows[i]), name, _shown(cell), told, reject))
+            text = remedy if isinstance(remedy, str) else remedy(cell)
+            self.problems.append(Problem(int(self.rows[i]), name, _shown(cell), text, reject))
         if reject:
             self.rejected[where] = True
 
@@ -127,10 +127,10 @@ def tidy(
     kept = frame[~check.rejected].reset_index(drop=True) if check.rejected.any() else frame
     duplicates = 0
     if unique:
-        found = repetitions(kept)
-        duplicates = int(found.dropped.sum())
-        kept, positions = found.kept(kept), positions[~found.dropped]
-        found.say(check.notes)
+        repeated = repetitions(kept)
+        duplicates = int(repeated.dropped.sum())
+        kept, positions = repeated.kept(kept), positions[~repeated.dropped]
+        repeated.say(check.notes)
     return Tidy(
         kept,
         size,

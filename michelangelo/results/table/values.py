@@ -47,8 +47,8 @@ def parse_number(value: Any, *, truth: bool = False) -> float | None:
     if truth and text.lower() in _TRUE | _FALSE:
         return float(text.lower() in _TRUE)
     match = _NUMBER.match(text)
-    found = float(match[1].replace(",", ".")) if match else math.inf
-    return found if math.isfinite(found) else None
+    parsed = float(match[1].replace(",", ".")) if match else math.inf
+    return parsed if math.isfinite(parsed) else None
 
 
 def numbers_of(column: pd.Series[Any], *, truth: bool = False) -> pd.Series[float]:
@@ -56,8 +56,8 @@ def numbers_of(column: pd.Series[Any], *, truth: bool = False) -> pd.Series[floa
     if column.dtype.kind in "iuf":
         values = column.to_numpy(dtype=float, na_value=np.nan)
         return pd.Series(np.where(np.isfinite(values), values, np.nan), index=column.index)
-    found = [parse_number(v, truth=truth) for v in column]
-    return pd.Series([np.nan if v is None else v for v in found], index=column.index, dtype=float)
+    parsed = [parse_number(v, truth=truth) for v in column]
+    return pd.Series([np.nan if v is None else v for v in parsed], index=column.index, dtype=float)
 
 
 def is_missing(value: Any) -> bool:
@@ -100,8 +100,8 @@ def parse_tokens(value: Any) -> int | None:
 def lengths_of(column: pd.Series[Any]) -> pd.Series[float]:
     """``parse_tokens`` of every cell, NaN where it is none."""
     codes, distinct = pd.factorize(column.astype(object), use_na_sentinel=True)
-    found = [parse_tokens(v) for v in distinct]
-    values = np.array([*(np.nan if v is None else float(v) for v in found), np.nan])
+    parsed = [parse_tokens(v) for v in distinct]
+    values = np.array([*(np.nan if v is None else float(v) for v in parsed), np.nan])
     return pd.Series(values[codes], index=column.index)
 
 
@@ -110,10 +110,10 @@ def number(value: Any) -> float | None:
     if not isinstance(value, (bool, int, float)):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except OverflowError:
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def whole(value: Any) -> int | None:
@@ -122,8 +122,8 @@ def whole(value: Any) -> int | None:
         return None
     if isinstance(value, str):
         value = int(value) if value.isascii() and value.isdecimal() and len(value) < 16 else None
-    found = number(value)
-    return int(found) if found is not None and found.is_integer() and 0 <= found < 2**53 else None
+    parsed = number(value)
+    return int(parsed) if parsed is not None and parsed.is_integer() and 0 <= parsed < 2**53 else None
 
 
 def text(value: Any) -> str | None:
@@ -155,9 +155,9 @@ def length_of(value: Any, *, thousand: int = 1024) -> int | None:
         value: what stands in the file.
         thousand: what ``k`` means there; ``M`` is its square.
     """
-    found = whole(value)
-    if found is not None or not isinstance(value, str):
-        return found
+    tokens = whole(value)
+    if tokens is not None or not isinstance(value, str):
+        return tokens
     match = _NOMINAL.fullmatch(value.strip())
     if not match:
         return None
@@ -178,10 +178,10 @@ def number_or_none(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        found = float(value)
+        parsed = float(value)
     except (ValueError, OverflowError):
         return None
-    return found if math.isfinite(found) else None
+    return parsed if math.isfinite(parsed) else None
 
 
 def text_or_none(value: object) -> str | None:
