@@ -19,7 +19,7 @@ from michelangelo.errors import DataError, UserError
 from michelangelo.lsq import get_task
 from michelangelo.lsq.files import write_instances
 from michelangelo.lsq.generation import generate_set
-from michelangelo.results.audit.auditing import Audit, audit_file, bin_of, spoken_turns, write_sound
+from michelangelo.results.audit import Audit, audit_file, bin_of, spoken_turns, write_sound
 from michelangelo.results.audit.checks import Conversation, Turn, examine
 
 Row = dict[str, Any]

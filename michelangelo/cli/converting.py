@@ -14,7 +14,7 @@ from michelangelo.errors import UserError
 
 if TYPE_CHECKING:
     from michelangelo.results import Given, Report
-    from michelangelo.results.audit.auditing import Audit
+    from michelangelo.results.audit import Audit
 
 _FILES_SHOWN = 20
 _PROBLEM = ("file", "row", "field", "value", "remedy", "rejected")
@@ -171,7 +171,7 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Solve every row of an MRCR dataset and list those that are wrong, ambiguous or unusable; exit 1 if any is."""
-    from michelangelo.results.audit.auditing import audit_file, write_sound
+    from michelangelo.results.audit import audit_file, write_sound
     from michelangelo.results.audit.files import check_out
 
     if out is not None:

@@ -14,6 +14,7 @@ from typing import IO, Any
 from michelangelo.errors import DataError, UserError
 from michelangelo.lsq.files import check_target, read_rows, replacing
 from michelangelo.results.intake.files import CutOff, Look, encoding_of, look_at, open_bytes, raw_head
+from michelangelo.results.intake.tables import parquet_file
 
 _LINES = (".jsonl", ".jsonl.gz")
 KINDS = {"parquet": (".parquet",), "table": (".csv", ".csv.gz"), "lines": _LINES, "object": _LINES}
@@ -35,8 +36,9 @@ def dataset_rows(look: Look, *, instances: bool) -> Iterator[Mapping[str, Any]]:
     if instances:
         yield from _instances(look.path)
     elif look.kind == "parquet":
-        for batch in _batches(look.path):
-            yield from batch.to_pylist()
+        with parquet_file(look) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                yield from batch.to_pylist()
     else:
         for record, _ in _raw_records(look):
             yield record
@@ -47,17 +49,6 @@ def _instances(path: Path) -> Iterator[Mapping[str, Any]]:
         if row["task"] != "mrcr":
             raise DataError(f"{where}: an instance of {row['task']}, not of mrcr; see michelangelo verify")
         yield row
-
-
-def _batches(path: Path) -> Iterator[Any]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        with pq.ParquetFile(path) as file:
-            yield from file.iter_batches(batch_size=_BATCH)
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{path.name} is cut off or damaged: {str(error).splitlines()[0]}") from None
 
 
 def _raw_records(look: Look) -> Iterator[tuple[Mapping[str, Any], bytes]]:
@@ -143,27 +134,28 @@ def write_rows(look: Look, target: Path, kept: Sequence[bool]) -> None:
     check_out(look.path, target)
     with replacing(target) as temporary:
         if look.kind == "parquet":
-            _write_batches(look.path, temporary, kept)
+            _write_batches(look, temporary, kept)
         else:
             with temporary.open("xb") as raw:
                 _write_text(look, raw, kept, packed=target.name.lower().endswith(".gz"))
 
 
-def _write_batches(path: Path, target: Path, kept: Sequence[bool]) -> None:
+def _write_batches(look: Look, target: Path, kept: Sequence[bool]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     at = 0
     writer = None
     try:
-        for batch in _batches(path):
-            writer = writer or pq.ParquetWriter(target, batch.schema, compression="zstd")
-            writer.write_batch(batch.filter(pa.array(kept[at : at + len(batch)])))
-            at += len(batch)
+        with parquet_file(look) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                writer = writer or pq.ParquetWriter(target, batch.schema, compression="zstd")
+                writer.write_batch(batch.filter(pa.array(kept[at : at + len(batch)])))
+                at += len(batch)
     finally:
         if writer:
             writer.close()
-    _check_count(path, at, len(kept))
+    _check_count(look.path, at, len(kept))
 
 
 def _write_text(look: Look, raw: IO[bytes], kept: Sequence[bool], *, packed: bool) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from michelangelo.errors import DataError, UserError
+from michelangelo.errors import DataError
+from michelangelo.lsq.files import check_target
 from michelangelo.results.intake.gathering import Batch, gather
 from michelangelo.results.intake.given import Given
 from michelangelo.results.loading.frames import digest_of, nothing_usable, owed_frame, unfinished
@@ -93,8 +94,7 @@ def convert(
     """
     target = Path(out)
     check_ending(target)
-    if not target.parent.is_dir():
-        raise UserError(f"{target} can't be written: the folder {target.parent} does not exist")
+    check_target(target)
     with tempfile.TemporaryDirectory() as folder:
         sets, passed = _survey(gather(patterns, Path(folder)), given or Given())
         if not sets:

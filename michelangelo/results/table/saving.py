@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import gzip
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -14,6 +12,7 @@ from typing import IO, Any, Protocol
 import pandas as pd
 
 from michelangelo.errors import UserError
+from michelangelo.lsq.files import replacing
 from michelangelo.results.table.columns import missing, plain
 from michelangelo.results.table.schema import ALL, FIELDS, KEPT, PROVENANCE, Kind
 
@@ -65,9 +64,7 @@ def saving(path: str | Path, columns: Mapping[str, Kind]) -> Iterator[Callable[[
     """
     file = Path(path)
     sink_of = check_ending(file)
-    if not file.parent.is_dir():
-        raise UserError(f"{file} can't be written: the folder {file.parent} does not exist")
-    with _whole(file) as stream:
+    with replacing(file) as temporary, temporary.open("xb") as stream:
         sink = sink_of(stream, dict(columns))
         yield lambda frame: sink.write(_stored(frame, columns))
         sink.close()
@@ -99,24 +96,6 @@ def columns_of(frames: Iterable[pd.DataFrame]) -> dict[str, Kind]:
     if len(sources) > 1:
         needed.add("source")
     return {name: kind for name, kind in ALL.items() if name in FIELDS or name in needed}
-
-
-@contextlib.contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """A stream whose content takes the path's place when everything is written."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def _stored(frame: pd.DataFrame, columns: Mapping[str, Kind]) -> pd.DataFrame:

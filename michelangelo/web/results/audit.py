@@ -11,7 +11,7 @@ import streamlit as st
 
 from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.wording import plural
-from michelangelo.results.audit.auditing import Audit, audit_file, write_sound
+from michelangelo.results.audit import Audit, audit_file, write_sound
 from michelangelo.results.loading.frames import base_name
 from michelangelo.web.results.uploads import Upload
 from michelangelo.web.shared.show import COUNT, save, tell
