@@ -13,6 +13,7 @@ from michelangelo.web.lesson.curves import curves_step
 from michelangelo.web.lesson.xray import listing_view, xray_view
 from michelangelo.web.shared.building import Choice, build
 from michelangelo.web.shared.links import instance_link, instance_query, page_link
+from michelangelo.web.shared.show import save
 
 URL = "query-params"
 STEPS = ("1 The prompt", "2 Find one", "3 Combine many", "4 Remove one", "5 What models do")
@@ -65,10 +66,8 @@ with actions:
     with st.popover("Share", icon=":material/ios_share:"):
         st.caption("Link to this step of this example")
         st.code(link, None, wrap_lines=True)
-        st.download_button(
-            "Download the handout", lambda: handout(lesson, updates, link), f"retrieval_vs_synthesis_{mark}.md",
-            "text/markdown", key="r_handout", icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        sheet = f"retrieval_vs_synthesis_{mark}.md"
+        save("Download the handout", lambda: handout(lesson, updates, link), sheet, "r_handout", kind="text/markdown")
         query = instance_query(TASK, tokens=tokens, seed=seed, params=dict(PARAMS))
         page_link("instances", "Open in Instances", ":material/search_insights:", query)
 if at == 0:

@@ -17,7 +17,7 @@ from michelangelo.analysis.lesson_handout import handout
 from michelangelo.lsq import Stream, get_task
 from michelangelo.lsq.generation import generate
 from michelangelo.web.lesson import xray as xray_view
-from michelangelo.web.lesson.curves import Sides, default_sides, models_of
+from michelangelo.web.lesson.curves import default_sides, models_of
 from michelangelo.web.lesson.steps import box_label, code_span, tally
 from michelangelo.web.shared.building import Choice, build
 from tests.pages import ROOT, badges, page, texts, until
@@ -130,8 +130,8 @@ def test_texts_stay_code_whatever_is_in_them() -> None:
 
 def test_sides_are_the_first_that_are_there() -> None:
     panels = ["mrcr · 2 needles", "latent_list", "idk"]
-    assert default_sides(panels, (("niah", "mrcr"), ("latent_list",))) == Sides("mrcr · 2 needles", "latent_list")
-    assert default_sides(["idk"], (("niah",), ("latent_list",))) == Sides(None, None)
+    assert default_sides(panels, (("niah", "mrcr"), ("latent_list",))) == ("mrcr · 2 needles", "latent_list")
+    assert default_sides(["idk"], (("niah",), ("latent_list",))) == (None, None)
 
 
 def test_models_are_paired_by_family_and_name() -> None:
@@ -145,8 +145,8 @@ def test_models_are_paired_by_family_and_name() -> None:
             for k in (1, 2, 4)
         ]
     )
-    assert models_of(table, Sides("a", "b")) == ["GPT-5 mini", "gpt5-mini-2025"]
-    assert set(models_of(table, Sides("a", None))) == {"GPT-4", "GPT-5 mini"}
+    assert models_of(table, ("a", "b")) == ["GPT-5 mini", "gpt5-mini-2025"]
+    assert set(models_of(table, ("a", None))) == {"GPT-4", "GPT-5 mini"}
 
 
 def at_step(number: int, **state: Any) -> AppTest:

@@ -29,14 +29,16 @@ PUBLISHED_NOTE = (
 
 def pairs_table(pairs: pd.DataFrame, method: Method) -> pd.DataFrame:
     """One row per pair of tasks, every number of the matrix: the figure's equivalent in text."""
-    out = pd.DataFrame({"task": pairs["task_a"], "and": pairs["task_b"], NAME[method]: pairs["rho"], "n": pairs["n"]})
-    out["95 % low"], out["95 % high"], out["interval of"] = pairs["low"], pairs["high"], pairs["interval_of"]
-    out["without noise"], out["p"] = pairs["corrected"], pairs["p"]
-    out["differs from 0 from"] = pairs["detectable"]
+    out = _named(pairs, method, {"task_a": "task", "task_b": "and"})
     out["lengths of the first"] = [lengths_text(v) or None for v in pairs["lengths_a"]]
     out["lengths of the second"] = [lengths_text(v) or None for v in pairs["lengths_b"]]
-    out["why none"] = pairs["reason"]
-    return out
+    return out.assign(**{"why none": pairs["reason"]})
+
+
+def _named(found: pd.DataFrame, method: Method, first: dict[str, str]) -> pd.DataFrame:
+    columns = first | {"rho": NAME[method], "n": "n", "low": "95 % low", "high": "95 % high"}
+    columns |= {"interval_of": "interval of", "corrected": "without noise", "p": "p"}
+    return found[[*columns, "detectable"]].rename(columns=columns | {"detectable": "differs from 0 from"})
 
 
 def ranks_table(points: pd.DataFrame, task_a: str, task_b: str) -> pd.DataFrame:
@@ -52,20 +54,7 @@ def ranks_table(points: pd.DataFrame, task_a: str, task_b: str) -> pd.DataFrame:
 
 def lengths_table(by_length: pd.DataFrame, method: Method) -> pd.DataFrame:
     """A pair's coefficient at each length by itself, as ``analysis.spearman_by_length`` gives it."""
-    return pd.DataFrame(
-        {
-            "length": by_length["target_tokens"],
-            NAME[method]: by_length["rho"],
-            "n": by_length["n"],
-            "95 % low": by_length["low"],
-            "95 % high": by_length["high"],
-            "interval of": by_length["interval_of"],
-            "without noise": by_length["corrected"],
-            "p": by_length["p"],
-            "differs from 0 from": by_length["detectable"],
-            "why none": by_length["reason"],
-        }
-    )
+    return _named(by_length, method, {"target_tokens": "length"}).assign(**{"why none": by_length["reason"]})
 
 
 def paper_table(pairs: pd.DataFrame) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from michelangelo.analysis.chiselled import Step
-from michelangelo.analysis.lesson import Lesson, single_removals, targets, unit_lines
+from michelangelo.analysis.lesson import Lesson, Targets, single_removals, targets, unit_lines
 from michelangelo.lsq.generation import instance_code
 
 _TITLE = "# Finding a line is not combining lines\n"
@@ -28,26 +28,20 @@ def handout(lesson: Lesson, steps: list[Step], link: str) -> str:
     """
     shown = lesson.lines[:_MOST]
     listing = "\n".join(f"{line.number:>4}  {line.text}" for line in shown)
+    more = "\n{:,} more lines are on the page; use a shorter length for a sheet that holds them all.\n"
     rest = len(lesson.lines) - len(shown)
-    more = (
-        f"\n{rest:,} more lines are on the page; use a shorter length for a sheet that holds them all.\n"
-        if rest
-        else ""
-    )
-    instance, whole = lesson.instance, targets(lesson)
-    changes = {unit: t != whole for unit, t in single_removals(lesson).items()}
+    instance = lesson.instance
     code = instance_code(
         instance.task, tokens=instance.target_tokens, seed=instance.seed, tokenizer=instance.tokenizer,
         params={name: instance.params[name] for name in ("complexity", "relevance", "view") if name in instance.params},
     )  # fmt: skip
     trail = "\n".join(f"{k}. `{s.text}`" + (f" gives `{s.after}`" if s.after else "") for k, s in enumerate(steps, 1))
-    removed = "\n".join(
-        f"- without line {unit_lines(lesson, unit)[0].number}: {_both(lesson, unit)}" for unit in changes
-    )
+    whole, removals = targets(lesson), single_removals(lesson).items()
+    removed = "\n".join(f"- without line {unit_lines(lesson, u)[0].number}: {_both(now, whole)}" for u, now in removals)
     return "\n".join(
         [
             _TITLE,
-            fenced(listing) + more,
+            fenced(listing) + (more.format(rest) if rest else ""),
             f"**A. Find one.** {lesson.look_up.question}\n",
             "**B. Combine many.** What is the answer to the last line, after all of the above?\n",
             fenced(lesson.question),
@@ -66,9 +60,8 @@ def handout(lesson: Lesson, steps: list[Step], link: str) -> str:
     )
 
 
-def _both(lesson: Lesson, unit: int) -> str:
-    now = single_removals(lesson)[unit]
-    found = "A is gone" if now.retrieval is None else "A stays"
+def _both(now: Targets, whole: Targets) -> str:
+    retrieval = "A is gone" if now.retrieval is None else "A stays"
     if now.synthesis is None:
-        return f"{found}, B has no answer"
-    return f"{found}, B is `{now.synthesis}`" + ("" if now.synthesis != targets(lesson).synthesis else " (the same)")
+        return f"{retrieval}, B has no answer"
+    return f"{retrieval}, B is `{now.synthesis}`" + (" (the same)" if now.synthesis == whole.synthesis else "")

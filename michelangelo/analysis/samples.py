@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pandas as pd
 
@@ -17,6 +17,7 @@ from michelangelo.lsq import tasks
 from michelangelo.lsq.wording import dollars, plural, seconds
 from michelangelo.results.table.schema import MEASURED
 from michelangelo.runs.cache import is_cached
+from michelangelo.runs.rows import Question
 from michelangelo.scoring.thinking import split_thinking
 
 COLUMNS = {
@@ -40,15 +41,6 @@ WINDOW = 6000
 
 _WORDS = 20_000  # words a diff compares
 _HUNKS = 20
-
-
-class Question(NamedTuple):
-    """What a scorer needs to know of a question."""
-
-    answer: str
-    view: str
-    params: Mapping[str, Any]
-    options: Mapping[str, str]
 
 
 def sample_table(frame: pd.DataFrame, kinds: Sequence[Sequence[str]]) -> pd.DataFrame:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+N = TypeVar("N", int, float)
 
 
 def ordinal(n: int) -> str:
@@ -55,7 +58,7 @@ def dollars(value: float | None) -> str:
     return "$0" if value == 0 else f"${value:,.4f}" if value < 0.01 else f"${value:,.2f}"
 
 
-def between(low: float | None, high: float | None, told: Callable[[float], str]) -> str:
+def between(low: N | None, high: N | None, told: Callable[[N], str]) -> str:
     """``$0.12 to $0.31``, one amount where both read the same, ``unknown`` where one is."""
     if low is None or high is None:
         return "unknown"

@@ -119,7 +119,9 @@ class Rescored:
     left: int
 
 
-class _Question(NamedTuple):
+class Question(NamedTuple):
+    """What a scorer needs to know of a question, from its row."""
+
     answer: str
     view: str
     params: Mapping[str, Any]
@@ -177,7 +179,7 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
         return row
     finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
     flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
-    question = _Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
+    question = Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
     stored = _Stored(row["response"], finish, None, None, row.get("prompt_tokens"), ())
     outcome = judge(task, question, stored, least_tokens=_least_tokens(row))
     old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import streamlit as st
 
@@ -41,11 +41,8 @@ PUBLISHED_NOTE = (
 )
 
 
-class Sides(NamedTuple):
-    """The panels compared."""
-
-    retrieval: str | None
-    synthesis: str | None
+Sides = tuple[str | None, ...]
+"""The panels compared: retrieval, then synthesis."""
 
 
 @st.cache_data(max_entries=4, show_spinner="Reading the sample results…")
@@ -85,7 +82,7 @@ def default_sides(panels: Sequence[str], first: tuple[Sequence[str], Sequence[st
     for names in first:
         named = [p for name in names for p in panels if p.split(" · ")[0] == name and p not in found]
         found.append(named[0] if named else None)
-    return Sides(*found)
+    return tuple(found)
 
 
 def models_of(table: pd.DataFrame, sides: Sides) -> list[str]:
@@ -131,27 +128,21 @@ def _side_by_side(
             chosen.append(
                 st.selectbox(label, panels, index, key=f"r_{name}_{label.lower()}", width=340, placeholder="None yet")
             )
-    sides = Sides(*chosen)
-    models = models_of(table, sides)
+    models = models_of(table, tuple(chosen))
     grid = st.grid(2, min_column_width=360)
-    for place, panel in enumerate(sides):
+    for place, panel in enumerate(chosen):
         part = table[(table["panel"] == panel) & table["model"].isin(models)]
         with grid.cell():
             if not part["mean"].notna().any():
                 st.caption("Nothing measured.")
                 continue
             rows = frame[frame["model"].isin(part["model"]) & frame["task"].isin(part["task"])]
+            points = part.assign(task=part["panel"])
             try:
-                figure = plots.curves(
-                    part.assign(task=part["panel"]), "task", legend="below", columns=1, note=provenance(rows)
-                )
+                figure = plots.curves(points, "task", legend="below", columns=1, note=provenance(rows))
             except UserError as error:
                 st.code(str(error), None, wrap_lines=True)
                 continue
             show_figure(figure, key=f"r_figure_{name}_{place}", alt=curve_tables.takeaway(part))
-    st.text(_count(models, table))
-
-
-def _count(models: Sequence[str], table: pd.DataFrame) -> str:
     shown = ", ".join(models[:8])
-    return f"Shown: {shown}; {table['model'].nunique():,} in all on the page Degradation curves."
+    st.text(f"Shown: {shown}; {table['model'].nunique():,} in all on the page Degradation curves.")

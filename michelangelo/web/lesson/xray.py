@@ -269,7 +269,15 @@ def listing_view() -> None:
         "longer is, unless the metric counts only what was found and not what was wrongly added."
     )
     with st.spinner("Asking the reader that lists everything…"):
-        rows = [_row(form, _scores(params, get_task(TASK).version)) for form, params in FORMS]
+        measured = {form: _scores(params, get_task(TASK).version) for form, params in FORMS}
+    rows = [
+        {
+            "Variable tracing": form,
+            "Exact set of names (headline)": str(scores.headline),
+            "Recall alone (published rule)": str(scores.lenient),
+        }
+        for form, scores in measured.items()
+    ]
     st.dataframe(
         rows, hide_index=True, height="content", key="r_listing",
         alt="Score of a reader that lists every name, on variable tracing as published and repaired",
@@ -280,11 +288,3 @@ def listing_view() -> None:
 @st.cache_data(max_entries=8, show_spinner=False)
 def _scores(params: tuple[tuple[str, int], ...], version: str) -> Listing:
     return listing(TASK, dict(params), tokens=LISTING_TOKENS, instances=LISTING_INSTANCES)
-
-
-def _row(form: str, found: Listing) -> dict[str, str]:
-    return {
-        "Variable tracing": form,
-        "Exact set of names (headline)": str(found.headline),
-        "Recall alone (published rule)": str(found.lenient),
-    }

@@ -156,16 +156,13 @@ def may_run(plan: Plan, found: Estimate) -> bool:
     """
     tell("Beyond a model's window with the output limit, and left out:", too_long(found))
     over = over_budget(found, plan.budget_usd)
+    keys, packages = live_keys.missing(plan.models), live_models.not_installed(list(plan.models))
     tell("The estimate exceeds the budget.", [f"It is {dollars(over)} too much."] if over else [], level="error")
-    tell("A key is missing.", live_keys.missing(plan.models), level="error")
-    tell("A model's package is missing.", live_models.not_installed(list(plan.models)), level="error")
+    tell("A key is missing.", keys, level="error")
+    tell("A model's package is missing.", packages, level="error")
     tell("No length fits any model's window.", [] if found.calls else ["Nothing would be asked."], level="error")
     unknown = unpriced(found) if plan.budget_usd is not None else []
-    return (
-        not (over or unknown or live_keys.missing(plan.models))
-        and bool(found.calls)
-        and not (live_models.not_installed(list(plan.models)))
-    )
+    return bool(found.calls) and not (over or unknown or keys or packages)
 
 
 def without_lengths(plan: Plan, dropped: Mapping[str, Sequence[int]]) -> Plan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 import streamlit as st
 
@@ -14,6 +13,7 @@ from michelangelo.lsq.parameters import Parameter, Value
 from michelangelo.models import Model, model_names, open_model
 from michelangelo.models.registry import PROVIDERS, overview, provider_of
 from michelangelo.models.settings import join_name, split_name
+from michelangelo.web.shared.controls import number
 
 DEFAULT_READERS = ("oracle", "recency", "lossy")
 """Readers a first click runs: what is possible, what the last tokens are good for, what misreading costs."""
@@ -169,16 +169,7 @@ def _control(parameter: Parameter, key: str) -> Value:
         return st.selectbox(label, options, None, key=key, help=parameter.help, placeholder=shown)
     if parameter.type is str:
         return st.text_input(label, key=key, help=parameter.help, placeholder=shown) or None
-    kind = parameter.type
-    low, high = (None if bound is None else kind(bound) for bound in (parameter.low, parameter.high))
-    arguments: dict[str, Any] = {
-        "min_value": low,
-        "max_value": high,
-        "value": None,
-        "step": 1 if kind is int else None,
-    }
-    entered: Value = st.number_input(label, **arguments, key=key, help=parameter.help, placeholder=shown)
-    return entered
+    return number(parameter, label, None, key=key, help=parameter.help, placeholder=shown)
 
 
 def _default(parameter: Parameter) -> str:

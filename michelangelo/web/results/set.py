@@ -23,10 +23,11 @@ from michelangelo.analysis.file_report import (
 from michelangelo.errors import MichelangeloError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.registry import tasks
+from michelangelo.lsq.wording import between
 from michelangelo.results import Loaded, Report
 from michelangelo.web.results import uploads
 from michelangelo.web.shared import sources
-from michelangelo.web.shared.show import COUNT, attempt, tell
+from michelangelo.web.shared.show import COUNT, attempt, save, tell
 
 NUMBERS: dict[str, Any] = dict.fromkeys(("rows", "read", "accepted", "problems"), COUNT)
 """How counts are written in tables."""
@@ -126,10 +127,8 @@ def _actions(entry: sources.Entry) -> None:
         with st.popover("Rename", icon=":material/edit:", disabled=entry.kind != "upload", key="f_rename"):
             st.text_input("New name", entry.name, key="f_name", max_chars=sources.NAME_LENGTH)
             st.button("Rename it", key="f_do_rename", on_click=attempt, args=(_rename, entry.name))
-        st.download_button(
-            "Download as our format", partial(saved, sources.load(entry).frame), "results.jsonl", "application/jsonl",
-            key="f_save", icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        frame = sources.load(entry).frame
+        save("Download as our format", partial(saved, frame), "results.jsonl", "f_save", kind="application/jsonl")
         if st.button("Remove", key="f_remove", icon=":material/delete:"):
             _confirm_removal(entry)
 
@@ -179,12 +178,8 @@ def _line(entry: sources.Entry, used: bool) -> dict[str, object]:
         "rows": len(frame),
         "models": frame["model"].nunique(),
         "tasks": frame["task"].nunique(),
-        "lengths": _span(int(lengths.min()), int(lengths.max())),
+        "lengths": between(int(lengths.min()), int(lengths.max()), format_length),
         "date": (loaded.report.first or "")[:10],
         "sha256": loaded.report.sha256[:8],
         "problems": loaded.report.problem_count,
     }
-
-
-def _span(low: int, high: int) -> str:
-    return format_length(low) if low == high else f"{format_length(low)} to {format_length(high)}"

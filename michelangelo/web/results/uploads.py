@@ -6,13 +6,13 @@ The bytes stay with the uploader; kept are what was read and what was said.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Protocol
 
 import streamlit as st
 
-from michelangelo.errors import MichelangeloError
+from michelangelo.errors import DataError, MichelangeloError
 from michelangelo.results import Given, NeedsError, NoRowError, Problem, read_uploads
 from michelangelo.results.table.tidying import PERCENTAGE
 from michelangelo.web.shared import sources
@@ -93,7 +93,9 @@ def _labels(files: Iterable[Upload]) -> dict[str, str]:
 def _failed(file: Upload, error: MichelangeloError) -> Outcome:
     needs = error if isinstance(error, NeedsError) else None
     looks_like = isinstance(error, NoRowError) and _percentage(error.problems)
-    return Outcome(file.file_id, file.name, "", sources.read_error(error, file.name), needs, looks_like)
+    text = str(error)
+    named = text if file.name in text or not isinstance(error, DataError) else f"{file.name}: {text}"
+    return Outcome(file.file_id, file.name, "", named, needs, looks_like)
 
 
 def _percentage(problems: Iterable[Problem]) -> bool:
@@ -124,7 +126,7 @@ def renamed(old: str, new: str) -> None:
     """Follow a set to its new name."""
     for file_id, outcome in list(_outcomes().items()):
         if outcome.kept == old:
-            _outcomes()[file_id] = Outcome(file_id, outcome.name, new, percentage=outcome.percentage)
+            _outcomes()[file_id] = replace(outcome, kept=new)
 
 
 def _outcomes() -> dict[str, Outcome]:

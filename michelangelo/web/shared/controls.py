@@ -98,14 +98,18 @@ def _text(parameter: Parameter, label: str, common: dict[str, Any]) -> Value:
 
 
 def _number(parameter: Parameter, label: str, common: dict[str, Any]) -> Value:
-    kind = parameter.type
-    low, high, value = (
-        None if bound is None else kind(bound) for bound in (parameter.low, parameter.high, parameter.default)
-    )
     placeholder = f"{MIXED}: {parameter.drawn}" if parameter.drawn else None
-    range_of: dict[str, Any] = {"min_value": low, "max_value": high, "value": value, "step": 1 if kind is int else None}
-    entered: Value = st.number_input(label, **range_of, placeholder=placeholder, **common)
+    entered = number(parameter, label, parameter.default, placeholder=placeholder, **common)
     return parameter.default if entered is None and not parameter.drawn else entered
+
+
+def number(parameter: Parameter, label: str, value: Value, **more: Any) -> Value:
+    """A number within a parameter's range, ``None`` where the field is empty; ``more`` as ``st.number_input``."""
+    kind = parameter.type
+    low, high, shown = (None if bound is None else kind(bound) for bound in (parameter.low, parameter.high, value))
+    range_of: dict[str, Any] = {"min_value": low, "max_value": high, "value": shown, "step": 1 if kind is int else None}
+    entered: Value = st.number_input(label, **range_of, **more)
+    return entered
 
 
 def _help(parameter: Parameter) -> str:

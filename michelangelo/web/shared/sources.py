@@ -14,7 +14,7 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo.analysis.curve_choice import SAMPLE
-from michelangelo.errors import DataError, MichelangeloError, UserError
+from michelangelo.errors import MichelangeloError, UserError
 from michelangelo.results import Loaded, joined, read_file, sample_result_files
 from michelangelo.results.table.repetition import repetitions
 from michelangelo.results.table.schema import clean_label
@@ -315,9 +315,3 @@ def _named(loaded: Loaded, name: str) -> Loaded:
     if old != name:
         frame = frame.assign(source=frame["source"].replace(old, name))
     return Loaded(frame, replace(loaded.report, source=name))
-
-
-def read_error(error: MichelangeloError, name: str) -> str:
-    """A reading error as a sentence that names the file."""
-    text = str(error)
-    return text if name in text or not isinstance(error, DataError) else f"{name}: {text}"
