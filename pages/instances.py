@@ -66,8 +66,8 @@ def controls() -> Choice:
             on_change=lambda: put(i_tokens=st.session_state["i_slider"]),
         )  # fmt: skip
         seed = st.number_input("Seed", 1 - 2**53, 2**53 - 1, 0, key="i_seed", width=130, bind=URL)
-        told = "Instance i of a set has seed + i."
-        index = st.number_input("Index", 0, 10**6, 0, key="i_index", width=130, bind=URL, help=told)
+        help = "Instance i of a set has seed + i."
+        index = st.number_input("Index", 0, 10**6, 0, key="i_index", width=130, bind=URL, help=help)
         st.button("Previous", key="i_left", shortcut="Left", on_click=move, args=(-1,), disabled=index == 0)
         st.button("Next", key="i_right", shortcut="Right", on_click=move, args=(1,))
     if params:
@@ -99,7 +99,7 @@ def build_or_explain(choice: Choice) -> Built:
 
 
 def exports(choice: Choice, built: Built) -> None:
-    given = {"tokens": choice.tokens, "seed": choice.seed, "tokenizer": choice.tokenizer, "params": dict(choice.params)}
+    asked = {"tokens": choice.tokens, "seed": choice.seed, "tokenizer": choice.tokenizer, "params": dict(choice.params)}
     with st.popover("Export", icon=":material/ios_share:"):
         for label, data, ending in (
             ("Download the prompt", lambda: built.prompt.text, "txt"),
@@ -108,10 +108,10 @@ def exports(choice: Choice, built: Built) -> None:
             name = f"{choice.task}_{choice.tokens}_{choice.seed}.{ending}"
             st.download_button(label, data, name, key=f"i_save_{ending}", icon=":material/download:", on_click="ignore")
         st.caption("Python that builds it again")
-        st.code(instance_code(choice.task, **given), wrap_lines=True)
+        st.code(instance_code(choice.task, **asked), wrap_lines=True)
         st.caption("Link to this instance")
-        st.code(instance_link(st.context.url or "", instance_query(choice.task, **given)), None, wrap_lines=True)
-    query = evaluation_query(choice.task, **given)
+        st.code(instance_link(st.context.url or "", instance_query(choice.task, **asked)), None, wrap_lines=True)
+    query = evaluation_query(choice.task, **asked)
     page_link("live_evaluation", "Send to Live evaluation", ":material/play_circle:", query)
 
 

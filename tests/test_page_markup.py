@@ -47,14 +47,14 @@ REVIEWED = {
         "list(views)",
         "task.summary",
         "'Whose tokens are counted: ' + '; '.join((f'{name}: {BUNDLED[name]}' for name in names))",
-        "told",
+        "help",
         "question",  # length and speed in words
         "label",
     },
     "pages/retrieval_vs_synthesis.py": {"STEPS", "KEYS"},
     "michelangelo/web/instances/chisel.py": {"label", "yes", "no", "_SHOWN"},
     "michelangelo/web/shared/controls.py": {"label", "options"},  # as a task declares them
-    "michelangelo/web/instances/facts.py": {"label", "help", "told"},  # numbers and times, a task's note on chance
+    "michelangelo/web/instances/facts.py": {"label", "help", "outcome"},  # numbers and times, a task's note on chance
     "michelangelo/web/lesson/curves.py": {"READERS_NOTE", "PUBLISHED_NOTE", "label"},
     "michelangelo/web/lesson/steps.py": {
         "label",
@@ -64,8 +64,8 @@ REVIEWED = {
         "yes if right else no",
         "'stays' if same else 'changes'",
     },
-    "michelangelo/web/instances/prompt.py": {"told", "label", "prompt.tokens"},  # places and counts
-    "michelangelo/web/instances/stretch.py": {"STANDARD_LENGTHS", "told"},
+    "michelangelo/web/instances/prompt.py": {"caption", "label", "prompt.tokens"},  # places and counts
+    "michelangelo/web/instances/stretch.py": {"STANDARD_LENGTHS", "comparison"},
     "michelangelo/web/lesson/xray.py": {"words_table(table)", "CAPTION"},  # tasks' anatomy in words
 }
 FORBIDDEN = {"html", "iframe", "exception", "unsafe_allow_html", "unsafe_allow_javascript"}

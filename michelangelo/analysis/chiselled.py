@@ -35,9 +35,9 @@ def steps(instance: Instance, prompt: PromptText) -> list[Step]:
     """The relevant updates of an instance in order; ``prompt`` is its text as ``prompt_text`` gives it."""
     chiselled = get_task(instance.task).chisel(instance)
     certificate, depths = instance.certificate, prompt.depths.tolist()
-    found, before = [], ""
+    updates, before = [], ""
     for k, (text, after) in enumerate(chiselled):
-        found.append(
+        updates.append(
             Step(
                 text=text,
                 before=before,
@@ -48,7 +48,7 @@ def steps(instance: Instance, prompt: PromptText) -> list[Step]:
             )
         )
         before = after
-    return found
+    return updates
 
 
 def _at(values: Sequence[bool], index: int) -> bool | None:

@@ -41,19 +41,19 @@ def scores_of(curves: pd.DataFrame) -> Scores:
     own, published = task_scores(curves[~averages]), task_scores(curves[averages])
     twice = published["label"].isin(set(own["label"]))
     published["label"] = published["label"].where(~twice, published["label"] + " (published)")
-    found = pd.concat([own.assign(published=False), published.assign(published=True)], ignore_index=True)
+    scores = pd.concat([own.assign(published=False), published.assign(published=True)], ignore_index=True)
     table = pd.DataFrame(
         {
-            "task": [task_title(label) for label in found["label"]],
+            "task": [task_title(label) for label in scores["label"]],
             "variant": None,
-            "model": found["model"].astype(str),
-            "target_tokens": found["target_tokens"].astype("int64"),
-            "mean": found["mean"].astype(float),
-            "se": found["se"].astype(float),
+            "model": scores["model"].astype(str),
+            "target_tokens": scores["target_tokens"].astype("int64"),
+            "mean": scores["mean"].astype(float),
+            "se": scores["se"].astype(float),
             "method": "given",
             "aggregate": False,
-            "published": found["published"].astype(bool),
-            "raw": [str(label).partition(" · ")[0].removesuffix(" (published)") for label in found["label"]],
+            "published": scores["published"].astype(bool),
+            "raw": [str(label).partition(" · ")[0].removesuffix(" (published)") for label in scores["label"]],
         }
     )
     table["bin"] = [bin_of(int(t)) for t in table["target_tokens"]]
@@ -173,8 +173,8 @@ def sources_of(frame: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
 
 def note(rows: pd.DataFrame, provenance: str) -> str:
     """The line that travels with a figure: what was correlated, then where the results come from."""
-    told = lengths_text(list(rows["target_tokens"].unique()))
-    return f"{rows['task'].nunique():,} tasks, {rows['model'].nunique():,} models, {told} · {provenance}"
+    lengths = lengths_text(list(rows["target_tokens"].unique()))
+    return f"{rows['task'].nunique():,} tasks, {rows['model'].nunique():,} models, {lengths} · {provenance}"
 
 
 def pair_takeaway(points: pd.DataFrame, pair: tuple[str, str], lines: Sequence[str]) -> str:
@@ -190,25 +190,25 @@ def limits(pairs: pd.DataFrame, method: Method, unit: Unit) -> list[str]:
     counts = sorted({int(n) for n in known["n"]})
     noun = "models" if unit == "model" else "points (a model at a length each)"
     span = f"{counts[0]:,}" if len(counts) == 1 else f"{counts[0]:,} to {counts[-1]:,}"
-    said = [
+    lines = [
         f"{len(known):,} of {len(pairs):,} pairs have a coefficient, over {span} {noun}. {_smallest(counts, method)}"
     ]
     if unit == "model_length":
-        said.append("Points of one model are no independent draws: intervals are too narrow, p-values too small.")
+        lines.append("Points of one model are no independent draws: intervals are too narrow, p-values too small.")
     if len(known) >= 20 and method != "kendall":
-        said.append(f"Of {len(known):,} unrelated pairs about {round(len(known) / 20):,} would get there by chance.")
-    return said
+        lines.append(f"Of {len(known):,} unrelated pairs about {round(len(known) / 20):,} would get there by chance.")
+    return lines
 
 
 def _smallest(counts: list[int], method: Method) -> str:
     if method == "kendall":
         return "No limit for τ is computed here; p-values are given from 8 on."
     shown = counts if len(counts) <= 4 else [counts[0], counts[len(counts) // 2], counts[-1]]
-    told = []
+    clauses = []
     for n in shown:
         value = critical_rho(n)
-        told.append(f"with {n:,} none is" if value is None else f"with {n:,} only |{SYMBOL[method]}| ≥ {value:.3f}")
-    return f"Distinguishable from 0 at 5 %: {', '.join(told)}."
+        clauses.append(f"with {n:,} none is" if value is None else f"with {n:,} only |{SYMBOL[method]}| ≥ {value:.3f}")
+    return f"Distinguishable from 0 at 5 %: {', '.join(clauses)}."
 
 
 def not_enough(pairs: pd.DataFrame, unit: Unit) -> str | None:
@@ -228,9 +228,9 @@ def takeaway(pairs: pd.DataFrame, method: Method) -> str:
     if known.empty:
         return "No pair of tasks has a coefficient."
     low, high = known.iloc[0], known.iloc[-1]
-    told = f"{len(known)} of {len(pairs)} pairs. Highest {SYMBOL[method]}: {high['task_a']} and {high['task_b']}, "
-    told += f"{high['rho']:.2f} over {int(high['n'])}"
-    return f"{told}; lowest: {low['task_a']} and {low['task_b']}, {low['rho']:.2f} over {int(low['n'])}."
+    sentence = f"{len(known)} of {len(pairs)} pairs. Highest {SYMBOL[method]}: {high['task_a']} and {high['task_b']}, "
+    sentence += f"{high['rho']:.2f} over {int(high['n'])}"
+    return f"{sentence}; lowest: {low['task_a']} and {low['task_b']}, {low['rho']:.2f} over {int(low['n'])}."
 
 
 def first_pair(pairs: pd.DataFrame) -> tuple[str, str] | None:

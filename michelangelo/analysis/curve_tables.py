@@ -33,8 +33,8 @@ def sources_of(table: pd.DataFrame, frame: pd.DataFrame) -> pd.Series[str]:
     joined = {key: ", ".join(sorted(names)) for key, names in held.items()}
     asked = [tuple("" if pd.isna(v) else v for v in row) for row in table[keys].astype(object).itertuples(index=False)]
     own = table["source"].astype(object)
-    found = [joined.get(key, "") if pd.isna(name) else str(name) for key, name in zip(asked, own, strict=True)]
-    return pd.Series(found, index=table.index, dtype="str")
+    sources = [joined.get(key, "") if pd.isna(name) else str(name) for key, name in zip(asked, own, strict=True)]
+    return pd.Series(sources, index=table.index, dtype="str")
 
 
 def metric_names(frame: pd.DataFrame) -> list[str]:
@@ -83,23 +83,25 @@ def links_table(frame: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 def remarks(table: pd.DataFrame) -> list[str]:
     """Sentences about unequal numbers of samples, unmeasured ones and missing intervals among the points shown."""
     samples = table[~table["aggregate"].astype(bool)]
-    said = []
+    lines = []
     counts = samples.loc[samples["n_measured"] > 0, "n_measured"]
     if counts.nunique() > 1:
-        said.append(
+        lines.append(
             f"Points rest on unequal numbers of samples: from {int(counts.min()):,} to {int(counts.max()):,} measured. "
             "The table below has each."
         )
     lost = int(samples["unmeasured"].sum()) if len(samples) else 0
     if lost:
-        said.append(
+        lines.append(
             f"{lost:,} of {int(samples['n_planned'].sum()):,} samples were not measured; they are outside the means. "
             "Points with over 10 % unmeasured are hollow, the worst case is in the table."
         )
     few = int((samples["method"] == "none").sum()) if len(samples) else 0
     if few:
-        said.append(f"{few:,} of {len(samples):,} points have fewer than 5 instances: hollow, and without an interval.")
-    return said
+        lines.append(
+            f"{few:,} of {len(samples):,} points have fewer than 5 instances: hollow, and without an interval."
+        )
+    return lines
 
 
 def takeaway(table: pd.DataFrame) -> str:
@@ -111,9 +113,9 @@ def takeaway(table: pd.DataFrame) -> str:
     span = f"{format_length(int(rows['target_tokens'].min()))} to {format_length(last)} tokens"
     ends = rows[rows["target_tokens"] == last].sort_values("mean", ascending=False)
     best, worst = ends.iloc[0], ends.iloc[-1]
-    told = f"{rows['panel'].iloc[0]}: {rows['curve'].nunique()} curves, {span}. "
-    told += f"At {format_length(last)}: {best['model']} {best['mean']:.2f}"
-    return told + (f", {worst['model']} {worst['mean']:.2f}." if len(ends) > 1 else ".")
+    sentence = f"{rows['panel'].iloc[0]}: {rows['curve'].nunique()} curves, {span}. "
+    sentence += f"At {format_length(last)}: {best['model']} {best['mean']:.2f}"
+    return sentence + (f", {worst['model']} {worst['mean']:.2f}." if len(ends) > 1 else ".")
 
 
 def abstention_table(frame: pd.DataFrame) -> pd.DataFrame:
@@ -144,13 +146,13 @@ def threshold_of(label: str) -> float | None:
     return None if label == THRESHOLDS[0] else float(label)
 
 
-def count_line(found: Chosen) -> str:
+def count_line(chosen: Chosen) -> str:
     """How many curves are drawn, and by what rule where the reader chose none."""
-    if found.curves == found.available:
-        return f"{found.curves:,} curves." if found.curves != 1 else "1 curve."
-    told = f"{found.curves:,} of {found.available:,} curves"
-    if found.by_default:
-        each = "up to four models each" if found.most > 1 else "one model each"
+    if chosen.curves == chosen.available:
+        return f"{chosen.curves:,} curves." if chosen.curves != 1 else "1 curve."
+    counts = f"{chosen.curves:,} of {chosen.available:,} curves"
+    if chosen.by_default:
+        each = "up to four models each" if chosen.most > 1 else "one model each"
         rule = f"{each}, of the largest families the one measured at most lengths"
-        return f"{told}: {rule}. Choose Models to see others."
-    return f"{told}: the first {found.curves:,}. Choose fewer models or tasks."
+        return f"{counts}: {rule}. Choose Models to see others."
+    return f"{counts}: the first {chosen.curves:,}. Choose fewer models or tasks."

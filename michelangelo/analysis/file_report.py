@@ -33,31 +33,31 @@ _KIND_OF = {
 }
 
 
-def report_lines(found: Report) -> list[str]:
+def report_lines(report: Report) -> list[str]:
     """Format, scale, rows and dates, a line each."""
-    repeated = found.duplicates + found.covered
-    scale = "; ".join(found.scales) or "scores stand there as 0 to 1"
+    repeated = report.duplicates + report.covered
+    scale = "; ".join(report.scales) or "scores stand there as 0 to 1"
     lines = [
-        f"Format: {found.title}",
+        f"Format: {report.title}",
         f"Scale: {scale}",
-        f"Level: {found.level or 'no rows'}",
-        f"Rows: {found.rows_read:,} read, {found.rows_accepted:,} accepted, {found.rejected:,} rejected"
+        f"Level: {report.level or 'no rows'}",
+        f"Rows: {report.rows_read:,} read, {report.rows_accepted:,} accepted, {report.rejected:,} rejected"
         + (f", {repeated:,} repeated" if repeated else "")
-        + (f", {plural(found.conflicts, 'conflict')}" if found.conflicts else ""),
+        + (f", {plural(report.conflicts, 'conflict')}" if report.conflicts else ""),
     ]
-    if len(found.files) > 1 or found.passed or found.refused or found.needs:
-        left = len(found.refused) + len(found.needs)
-        lines.append(f"Files: {len(found.files):,} read, {left:,} not readable, {found.passed:,} without results")
-    if found.first:
-        lines.append(f"Asked: {found.first[:16]} to {str(found.last)[:16]}")
-    lines.append(f"sha256: {found.sha256[:16]}…")
+    if len(report.files) > 1 or report.passed or report.refused or report.needs:
+        left = len(report.refused) + len(report.needs)
+        lines.append(f"Files: {len(report.files):,} read, {left:,} not readable, {report.passed:,} without results")
+    if report.first:
+        lines.append(f"Asked: {report.first[:16]} to {str(report.last)[:16]}")
+    lines.append(f"sha256: {report.sha256[:16]}…")
     return lines
 
 
-def problems_of(found: Report) -> dict[str, list[Problem]]:
+def problems_of(report: Report) -> dict[str, list[Problem]]:
     """The listed problems by what they are about, see ``KINDS``; those without any are left out."""
     sorted_out: dict[str, list[Problem]] = {}
-    for problem in found.problems:
+    for problem in report.problems:
         sorted_out.setdefault(_KIND_OF.get(problem.field, "other"), []).append(problem)
     return {kind: sorted_out[kind] for kind in KINDS if kind in sorted_out}
 
@@ -68,23 +68,23 @@ def first_problem(problems: Sequence[Problem]) -> str:
     return str(problems[0]) + (f"\nand {plural(more, 'row')} more" if more else "")
 
 
-def problems_table(found: Report) -> pd.DataFrame:
+def problems_table(report: Report) -> pd.DataFrame:
     """Problems by row."""
     rows = [
         {"file": p.file, "row": p.row, "field": p.field, "value": p.value}
         | {"what would be right": p.remedy, "row left out": p.rejected}
-        for p in found.problems
+        for p in report.problems
     ]
     table = pd.DataFrame(rows)
     return table if table.empty or table["file"].any() else table.drop(columns="file")
 
 
-def files_table(found: Report) -> pd.DataFrame:
+def files_table(report: Report) -> pd.DataFrame:
     """One row per file of a folder or archive."""
     rows = [
         {"file": f.name, "format": f.title, "level": f.level, "read": f.rows_read, "accepted": f.accepted}
         | {"scale": f.scale}
-        for f in found.files[:FILES_LISTED]
+        for f in report.files[:FILES_LISTED]
     ]
     return pd.DataFrame(rows)
 

@@ -136,8 +136,8 @@ def _look_up(lines: Sequence[Line], seed: int) -> LookUp:
 def is_found(look_up: LookUp, reply: str) -> bool:
     """Whether a typed reply answers the look-up: the value itself, whatever stands around it, and no other number."""
     pattern = _NUMBER if _NUMBER.fullmatch(look_up.answer) else _WORD
-    given = pattern.findall(reply.replace("−", "-").replace(",", ""))
-    return bool(given) and set(given) == {look_up.answer}
+    values = pattern.findall(reply.replace("−", "-").replace(",", ""))
+    return bool(values) and set(values) == {look_up.answer}
 
 
 def scored(lesson: Lesson, reply: str) -> Score:

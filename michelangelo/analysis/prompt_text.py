@@ -169,13 +169,13 @@ def line_of(window: Window, position: int) -> int:
 
 def find_all(text: str, query: str) -> Positions:
     """Where a query starts, upper and lower case alike; at most ``MOST_MATCHES`` places."""
-    found = []
+    starts = []
     if query:
         for match in re.finditer(re.escape(query), text, re.IGNORECASE):
-            found.append(match.start())
-            if len(found) == MOST_MATCHES:
+            starts.append(match.start())
+            if len(starts) == MOST_MATCHES:
                 break
-    return np.array(found, dtype=np.int64)
+    return np.array(starts, dtype=np.int64)
 
 
 def find_caption(matches: int, shown: int | None) -> str:

@@ -46,21 +46,21 @@ def kinds(row: Mapping[str, Any]) -> list[str]:
     if row["status"] == "unparsed":
         return ["unparsed"]
     score = float(row["score"])
-    found = ["correct" if score >= 1 - 1e-9 else "partial" if score > 0 else "wrong value"]
+    outcome = ["correct" if score >= 1 - 1e-9 else "partial" if score > 0 else "wrong value"]
     raw = (row.get("scores") or {}).get("raw") if isinstance(row.get("scores"), dict) else None
-    return [*found, "format"] if raw is not None and raw < score else found
+    return [*outcome, "format"] if raw is not None and raw < score else outcome
 
 
 def detailed(row: Mapping[str, Any]) -> list[str]:
     """The kinds with what only the question tells; those of the row alone where it can't be built again quickly."""
-    found = kinds(row)
-    instance = question_of(row) if _has_more(row, found) else None
-    return found if instance is None else tasks()[instance.task].diagnose(instance, row, found)
+    from_row = kinds(row)
+    instance = question_of(row) if _has_more(row, from_row) else None
+    return from_row if instance is None else tasks()[instance.task].diagnose(instance, row, from_row)
 
 
-def _has_more(row: Mapping[str, Any], found: list[str]) -> bool:
+def _has_more(row: Mapping[str, Any], from_row: list[str]) -> bool:
     task = tasks().get(str(row["task"]))
-    return task is not None and found[0] in task.diagnosed
+    return task is not None and from_row[0] in task.diagnosed
 
 
 def question_of(row: Mapping[str, Any]) -> Instance | None:
@@ -103,8 +103,8 @@ def _rows(frame: pd.DataFrame) -> Iterator[dict[str, Any]]:
     return (dict(row) for _, row in frame.iterrows())
 
 
-def kind_words(row: Mapping[str, Any], found: list[str]) -> str:
+def kind_words(row: Mapping[str, Any], outcome: list[str]) -> str:
     """Kinds in words; for what isn't scored its status."""
-    if found == ["not scored"]:
+    if outcome == ["not scored"]:
         return f"not scored: {str(row['status']).replace('_', ' ')}"
-    return ", ".join(found)
+    return ", ".join(outcome)

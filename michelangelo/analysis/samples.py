@@ -51,7 +51,7 @@ def sample_table(frame: pd.DataFrame, kinds: Sequence[Sequence[str]]) -> pd.Data
         kinds: what became of each.
     """
     rows = (row for _, row in frame.iterrows())
-    words = [kind_words(dict(row), list(found)) for row, found in zip(rows, kinds, strict=True)]
+    words = [kind_words(dict(row), list(each)) for row, each in zip(rows, kinds, strict=True)]
     out = frame[list(COLUMNS)].rename(columns=COLUMNS)
     out["id"] = out["id"].str[:10]
     out.insert(list(out).index("score") + 1, "kind", words)
@@ -108,17 +108,17 @@ def stored_row(path: Path, row: Mapping[str, Any]) -> Mapping[str, Any]:
     """
     wanted = (row["model"], row["instance_id"], row["repeat"])
     mark = json.dumps(str(row["instance_id"]))
-    found: Mapping[str, Any] = {}
+    stored: Mapping[str, Any] = {}
     try:
         with path.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if mark in line:
                     one = json.loads(line)
                     if (one.get("model"), one.get("instance_id"), one.get("repeat")) == wanted:
-                        found = one
+                        stored = one
     except (OSError, ValueError, AttributeError):
         pass
-    return found
+    return stored
 
 
 def window(text: str) -> tuple[str, str]:

@@ -48,26 +48,26 @@ def restricted(source: Joint, rows: Sequence[int]) -> Joint:
 
 
 def named_by(
-    table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = (), columns: Mapping[str, str] | None = None
+    table: pd.DataFrame, rows: pd.DataFrame, split: Sequence[str] = (), columns: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """A table about curves: the task as its panel is called, the model, what splits it, then further columns.
 
     Args:
         table: the points on screen.
-        found: what the analysis says, with ``task``, ``variant`` and perhaps ``model``.
+        rows: what the analysis says, with ``task``, ``variant`` and perhaps ``model``.
         split: the columns curves are split by.
         columns: names of the further columns, and which of ``found`` they are.
     """
     combinations = table[["task", "variant", "panel"]].drop_duplicates().itertuples(index=False)
     panels = {("" if pd.isna(t) else t, "" if pd.isna(v) else v): panel for t, v, panel in combinations}
-    told = zip(found["task"], found["variant"], strict=True)
-    out = pd.DataFrame(index=found.index)
-    out["task"] = [panels.get(("" if pd.isna(t) else t, "" if pd.isna(v) else v), t) for t, v in told]
+    names = zip(rows["task"], rows["variant"], strict=True)
+    out = pd.DataFrame(index=rows.index)
+    out["task"] = [panels.get(("" if pd.isna(t) else t, "" if pd.isna(v) else v), t) for t, v in names]
     for name in ("model", *split):
-        if name in found:
-            out[name] = found[name]
+        if name in rows:
+            out[name] = rows[name]
     for name, column in (columns or {}).items():
-        out[name] = found[column]
+        out[name] = rows[column]
     return out
 
 
@@ -80,12 +80,12 @@ def areas_table(source: Joint, kind: str, split: Sequence[str] = ()) -> pd.DataF
         split: the columns they are split by.
     """
     wanted, name = AREAS[kind]
-    found = analysis.areas(source, zero_filled=True)
-    found = found[(found["kind"] == wanted) & ((found["name"] == name) if name else True)].reset_index(drop=True)
+    areas = analysis.areas(source, zero_filled=True)
+    areas = areas[(areas["kind"] == wanted) & ((areas["name"] == name) if name else True)].reset_index(drop=True)
     columns = {"area": "value", **_INTERVAL, "over": "coverage", "rank": "rank", "why none": "reason"}
     if wanted != "common":
         del columns["rank"]
-    return _by_name(named_by(source.table, found, split, columns))
+    return _by_name(named_by(source.table, areas, split, columns))
 
 
 def lengths_table(source: Joint, threshold: float | None, split: Sequence[str] = ()) -> pd.DataFrame:
@@ -110,89 +110,89 @@ def lengths_table(source: Joint, threshold: float | None, split: Sequence[str] =
 
 def slopes_table(source: Joint, level: str, split: Sequence[str] = ()) -> pd.DataFrame:
     """Slopes per doubling of the length, by model or by family."""
-    found = analysis.slopes(source, of="family" if level == "Family" else "model")
-    out = named_by(source.table, found, split)
+    slopes = analysis.slopes(source, of="family" if level == "Family" else "model")
+    out = named_by(source.table, slopes, split)
     if level == "Family":
         out = out.drop(columns="model")
-        out.insert(1, "family", found["family"])
-        out["models"] = found["models"]
-    out["slope"], out["95 % low"], out["95 % high"] = found["slope"], found["low"], found["high"]
-    out["p"] = found["p"].map(_p_cell)
-    out["instances"] = found["n_instances"].where(found["basis"] == "instances").astype("Int64")
-    out["over"] = [_lengths(lengths) for lengths in found["lengths"]]
-    out["from"] = found["basis"]
-    out["why none"] = found["reason"]
+        out.insert(1, "family", slopes["family"])
+        out["models"] = slopes["models"]
+    out["slope"], out["95 % low"], out["95 % high"] = slopes["slope"], slopes["low"], slopes["high"]
+    out["p"] = slopes["p"].map(_p_cell)
+    out["instances"] = slopes["n_instances"].where(slopes["basis"] == "instances").astype("Int64")
+    out["over"] = [_lengths(lengths) for lengths in slopes["lengths"]]
+    out["from"] = slopes["basis"]
+    out["why none"] = slopes["reason"]
     return _by_name(out)
 
 
 def parallel_sentences(source: Joint) -> list[str]:
     """Are the curves of a family parallel, and are those of two families? In words."""
-    found = analysis.equal_slopes(source)
-    tasks = named_by(source.table, found)["task"]
-    said = []
-    for task, row in zip(tasks, analysis.records(found), strict=True):
+    tests = analysis.equal_slopes(source)
+    tasks = named_by(source.table, tests)["task"]
+    sentences = []
+    for task, row in zip(tasks, analysis.records(tests), strict=True):
         inside = row["scope"] == "inside family"
         who = f"inside family {row['group']} ({row['models']} models)" if inside else f"between {row['group']}"
-        extra = "".join(f", {n} {row[n]}" for n in found.columns if n in ("complexity", "view", "filler"))
+        extra = "".join(f", {n} {row[n]}" for n in tests.columns if n in ("complexity", "view", "filler"))
         head = f"{task}{extra}, {who}: {row['verdict']}"
         if isinstance(row["reason"], str):
-            said.append(f"{head} ({row['reason']}).")
+            sentences.append(f"{head} ({row['reason']}).")
             continue
         slopes = ", ".join(f"{name} {slope:+.3f}" for name, slope in zip(row["names"], row["slopes"], strict=True))
         test = f"F({row['df1']}, {row['df2']:,.0f}) = {row['f']:.2f}, p {_p(row['p'])}"
-        said.append(f"{head}; {test}, over {_lengths(row['lengths'])}. Per doubling: {slopes}.")
-    return said
+        sentences.append(f"{head}; {test}, over {_lengths(row['lengths'])}. Per doubling: {slopes}.")
+    return sentences
 
 
 def crossings_table(source: Joint) -> pd.DataFrame:
     """Where curves of a task cross; pairs that don't are left out, and tasks with too many curves."""
     counts = source.table.groupby(["task", "variant"], dropna=False)["curve"].transform("nunique")
     few = restricted(source, (counts <= MOST_CROSSING).to_numpy().nonzero()[0].tolist())
-    found = analysis.crossovers(few)
-    found = found[found["tokens"].notna()].reset_index(drop=True)
-    out = named_by(source.table, found, columns={"first": "a", "second": "b"})
-    out["cross at"] = [f"about {_about(t)}" for t in found["tokens"]]
-    out["95 % from"] = ["open" if pd.isna(t) else _about(t) for t in found["low"]]
-    out["95 % to"] = ["open" if pd.isna(t) else _about(t) for t in found["high"]]
-    out["ahead before"] = found["above"]
-    out["verdict"], out["p"] = found["verdict"], found["p"].map(_p_cell)
+    crossings = analysis.crossovers(few)
+    crossings = crossings[crossings["tokens"].notna()].reset_index(drop=True)
+    out = named_by(source.table, crossings, columns={"first": "a", "second": "b"})
+    out["cross at"] = [f"about {_about(t)}" for t in crossings["tokens"]]
+    out["95 % from"] = ["open" if pd.isna(t) else _about(t) for t in crossings["low"]]
+    out["95 % to"] = ["open" if pd.isna(t) else _about(t) for t in crossings["high"]]
+    out["ahead before"] = crossings["above"]
+    out["verdict"], out["p"] = crossings["verdict"], crossings["p"].map(_p_cell)
     return out
 
 
 def plateaus_table(source: Joint, split: Sequence[str] = ()) -> pd.DataFrame:
     """Whether each curve of samples falls and then flattens, in words."""
-    found = analysis.plateaus(source)
-    return _by_name(named_by(source.table, found, split, {"verdict": "verdict", "in words": "text"}))
+    plateaus = analysis.plateaus(source)
+    return _by_name(named_by(source.table, plateaus, split, {"verdict": "verdict", "in words": "text"}))
 
 
 def pooled_table(
     table: pd.DataFrame, rows: pd.DataFrame, *, joined: bool, split: Sequence[str], metric: str
 ) -> pd.DataFrame:
     """Means over the nested context subsets, and over all of them with each instance counted once."""
-    found = analysis.pooled(rows, joined=joined, split=split, metric=metric)
-    found = found[found["n_instances"] > 0].reset_index(drop=True)
+    means = analysis.pooled(rows, joined=joined, split=split, metric=metric)
+    means = means[means["n_instances"] > 0].reset_index(drop=True)
     columns = {"subset": "subset", "mean": "mean", **_INTERVAL, "instances": "n_instances", "interval by": "method"}
-    return named_by(table, found, split, columns | {"beyond 1M": "beyond"})
+    return named_by(table, means, split, columns | {"beyond 1M": "beyond"})
 
 
 def repeats_table(table: pd.DataFrame, rows: pd.DataFrame, *, split: Sequence[str], metric: str) -> pd.DataFrame:
     """Mean, pass@k and the majority's vote of instances that were asked several times."""
     counts = rows.loc[rows["score"].notna()].groupby(["model", "task", "target_tokens", "instance_id"]).size()
     most = int(counts.max()) if len(counts) else 1
-    found = analysis.repeats(rows, ks=[k for k in (1, 2, 4, 8, 16) if k <= most], split=split, metric=metric)
-    found = found[found["most"] > 1].reset_index(drop=True)
+    repeats = analysis.repeats(rows, ks=[k for k in (1, 2, 4, 8, 16) if k <= most], split=split, metric=metric)
+    repeats = repeats[repeats["most"] > 1].reset_index(drop=True)
     columns = {"length": "target_tokens", "statistic": "statistic", "value": "value", **_INTERVAL}
     columns |= {"instances": "n_instances", "fewest repeats": "fewest", "most repeats": "most"}
-    out = named_by(table, found, split, columns)
-    out["ties"] = found["ties"].where(found["statistic"] == "majority")
+    out = named_by(table, repeats, split, columns)
+    out["ties"] = repeats["ties"].where(repeats["statistic"] == "majority")
     return out
 
 
 def runs_table(table: pd.DataFrame, rows: pd.DataFrame, tag: str, metric: str) -> pd.DataFrame:
     """Each value of a tag against the previous one: level and slope over the lengths both measured."""
-    found = analysis.compare_runs(rows, tag, metric=metric)
-    out = named_by(table, found, columns={"previous": "previous", "current": "current"})
-    out["over"] = [_lengths(lengths) for lengths in found["lengths"]]
+    changes = analysis.compare_runs(rows, tag, metric=metric)
+    out = named_by(table, changes, columns={"previous": "previous", "current": "current"})
+    out["over"] = [_lengths(lengths) for lengths in changes["lengths"]]
     columns = {
         "mean before": "mean_previous", "mean now": "mean_current", "change": "change", "95 % low": "change_low",
         "95 % high": "change_high", "verdict": "change_verdict", "slope before": "slope_previous",
@@ -200,44 +200,44 @@ def runs_table(table: pd.DataFrame, rows: pd.DataFrame, tag: str, metric: str) -
         "slope, 95 % high": "slope_high", "slope verdict": "slope_verdict", "instances": "n_instances",
         "why none": "reason",
     }  # fmt: skip
-    return out.assign(**{name: found[column] for name, column in columns.items()})
+    return out.assign(**{name: changes[column] for name, column in columns.items()})
 
 
-def paired_table(table: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+def paired_table(table: pd.DataFrame, differences: pd.DataFrame) -> pd.DataFrame:
     """Paired differences by length and over all lengths."""
     columns = {
         "length": "target_tokens", "shared instances": "n_shared", "first": "mean_a", "second": "mean_b",
         "difference": "difference", **_INTERVAL, "p": "p", "first better": "a_better", "second better": "b_better",
         "equal": "equal", "verdict": "verdict", "interval by": "method",
     }  # fmt: skip
-    out = named_by(table, found, columns=columns)
-    out["length"] = ["all" if pd.isna(t) else format_length(int(t)) for t in found["target_tokens"]]
-    out["p"] = found["p"].map(_p_cell)
+    out = named_by(table, differences, columns=columns)
+    out["length"] = ["all" if pd.isna(t) else format_length(int(t)) for t in differences["target_tokens"]]
+    out["p"] = differences["p"].map(_p_cell)
     words = {"a is better": "the first is better", "b is better": "the second is better"}
     return out.assign(verdict=out["verdict"].replace(words))
 
 
-def paired_sentences(table: pd.DataFrame, found: pd.DataFrame) -> list[str]:
+def paired_sentences(table: pd.DataFrame, differences: pd.DataFrame) -> list[str]:
     """The difference over all shared lengths of each task, in words."""
-    tasks = named_by(table, found)["task"]
-    said, done = [], set()
-    for task, row in reversed(list(zip(tasks, analysis.records(found), strict=True))):
+    tasks = named_by(table, differences)["task"]
+    sentences, done = [], set()
+    for task, row in reversed(list(zip(tasks, analysis.records(differences), strict=True))):
         if task in done:
             continue
         done.add(task)
         ends = "" if pd.isna(row["low"]) else f", 95 % CI {row['low']:+.3f} to {row['high']:+.3f}"
         verdict = {"a is better": f"{row['a']} is better", "b is better": f"{row['b']} is better"}
         words = verdict.get(row["verdict"], row["verdict"])
-        said.append(f"{task}: {row['difference']:+.3f}{ends}, {row['n_shared']:,} shared instances: {words}.")
-    return said[::-1]
+        sentences.append(f"{task}: {row['difference']:+.3f}{ends}, {row['n_shared']:,} shared instances: {words}.")
+    return sentences[::-1]
 
 
-def depth_table(table: pd.DataFrame, found: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame:
+def depth_table(table: pd.DataFrame, cells: pd.DataFrame, split: Sequence[str] = ()) -> pd.DataFrame:
     """The cells of a heat map, one row each."""
-    depths = zip(found["depth_low"], found["depth_high"], strict=True)
-    found = found.assign(depth=[f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in depths])
+    depths = zip(cells["depth_low"], cells["depth_high"], strict=True)
+    cells = cells.assign(depth=[f"{100 * low:.0f}–{100 * high:.0f} %" for low, high in depths])
     columns = {"length": "target_tokens", "depth": "depth", "mean": "mean", **_INTERVAL, "instances": "n_instances"}
-    return named_by(table, found, split, columns)
+    return named_by(table, cells, split, columns)
 
 
 def _by_name(out: pd.DataFrame) -> pd.DataFrame:

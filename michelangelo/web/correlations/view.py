@@ -54,10 +54,10 @@ def _take_click(tasks: list[tuple[str, str]]) -> None:
 def place_of(event: Any) -> int | None:
     """The row of the pairs whose square was clicked, as the chart's state tells it; ``None`` for a click on nothing."""
     try:
-        told = event["selection"]["points"][0]["customdata"]
+        clicked = event["selection"]["points"][0]["customdata"]
     except (KeyError, IndexError, TypeError):
         return None
-    value = told[0] if isinstance(told, list | tuple) and told else told
+    value = clicked[0] if isinstance(clicked, list | tuple) and clicked else clicked
     return int(value) if isinstance(value, int | float) and value >= 0 else None
 
 

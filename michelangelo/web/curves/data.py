@@ -98,11 +98,11 @@ def whole(key: Key, split: tuple[str, ...], metric: str, _frame: pd.DataFrame) -
     """
     for name in split:
         _frame = analysis.with_tag(_frame, name)
-    found = analysis.joint(_frame, split=split, metric=metric)
-    table = curve_choice.labels(found.table)
+    curves = analysis.joint(_frame, split=split, metric=metric)
+    table = curve_choice.labels(curves.table)
     table["sources"] = curve_tables.sources_of(table, _frame)
     table["place"] = np.arange(len(table))
-    return replace(found, table=table)
+    return replace(curves, table=table)
 
 
 @dataclass(frozen=True)
@@ -162,9 +162,9 @@ class Shown:
 
     def chances(self) -> chance.Rates:
         """Chance rates of the tasks on screen that are known here."""
-        found = chances(self.data.key, self.split, self._tasks, self.groups)
+        rates = chances(self.data.key, self.split, self._tasks, self.groups)
         _simulated(self.data.key, self.split, self._tasks)[:] = [True]
-        return found
+        return rates
 
     def rows(
         self, part: pd.DataFrame | None = None, *, models: Sequence[str] | None = None, wanted: Sequence[str] = _NEEDED
@@ -215,8 +215,8 @@ def _provenance(shown: Shown, places: tuple[int, ...]) -> str:
 def remarks(shown: Shown) -> tuple[list[str], list[str]]:
     """Warnings about mixed versions, and what else a reader should know."""
     rows = shown.rows(wanted=(*_ORIGIN, "status", "flags", "task_version", "scorer_version"))
-    said = [line for line in analysis.notices(rows) if "different versions" not in line]
-    return version_warnings(rows), [*curve_tables.remarks(shown.table), *said]
+    notices = [line for line in analysis.notices(rows) if "different versions" not in line]
+    return version_warnings(rows), [*curve_tables.remarks(shown.table), *notices]
 
 
 @st.cache_data(max_entries=16, show_spinner="Simulating chance…")

@@ -21,13 +21,13 @@ _PATTERN = "*perplexity*.jsonl"
 
 def files() -> list[Path]:
     """Perplexity files beside the results in use: those of the samples, and those in the folders of runs."""
-    chosen, found = set(sources.used()), []
+    chosen, paths = set(sources.used()), []
     for entry in sources.entries().values():
         if entry.name in chosen and entry.path is not None:
-            found += sorted(entry.path.parent.glob(_PATTERN))
+            paths += sorted(entry.path.parent.glob(_PATTERN))
     if any(entry.name in chosen for entry in sources.samples()):
-        found += sample_perplexity_files()
-    return list(dict.fromkeys(found))
+        paths += sample_perplexity_files()
+    return list(dict.fromkeys(paths))
 
 
 @st.cache_data(max_entries=8, show_spinner="Reading perplexity…")

@@ -104,8 +104,8 @@ def slopes(shown: Shown) -> None:
         "over its models, on the lengths all of them measured."
     )
     st.subheader("Are the curves parallel?")
-    said = _parallel(shown)
-    st.text("\n".join(f"• {line}" for line in said) or "No task on screen has two models to compare.")
+    sentences = _parallel(shown)
+    st.text("\n".join(f"• {line}" for line in sentences) or "No task on screen has two models to compare.")
     st.subheader("Where do they cross?")
     crossed = _crossings(shown)
     if len(crossed):
@@ -268,16 +268,16 @@ def paired(shown: Shown) -> None:
         a = st.selectbox("First model", models, key="d_a", bind="query-params", width=320)
         others = [m for m in models if m != a]
         b = st.selectbox("Second model", others, key="d_b", bind="query-params", width=320)
-    found = _paired(shown, a, b)
-    if not len(found):
+    differences = _paired(shown, a, b)
+    if not len(differences):
         st.caption("The two share no measured instance among what is on screen. Choose others, or another task.")
         return
     st.text("Over all shared instances, the second minus the first:")
-    st.text("\n".join(f"• {line}" for line in stats.paired_sentences(shown.table, found)))
-    part = shown.table[shown.table["model"].isin([a, b]) & shown.table["task"].isin(found["task"])]
-    figure = plots.paired(found, note=shown.provenance(part), theme=shown.theme)
+    st.text("\n".join(f"• {line}" for line in stats.paired_sentences(shown.table, differences)))
+    part = shown.table[shown.table["model"].isin([a, b]) & shown.table["task"].isin(differences["task"])]
+    figure = plots.paired(differences, note=shown.provenance(part), theme=shown.theme)
     show_figure(figure, key="d_paired", alt="Difference of the two models by context length; numbers below")
-    show_long(stats.paired_table(shown.table, found), "Paired differences by length, one row each", "paired")
+    show_long(stats.paired_table(shown.table, differences), "Paired differences by length, one row each", "paired")
     st.caption(
         "Only instances that both measured count, each against itself: the comparison with the least noise. No "
         "difference detected: the interval holds 0, which is no proof that there is none. Mind that of twenty lengths "

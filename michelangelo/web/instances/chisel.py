@@ -17,19 +17,19 @@ _LONGEST = 4000  # characters of an update or a state on screen
 @st.fragment
 def chisel_view(built: Built) -> None:
     """The relevant updates as a table, and one of them in full with the state before and after it."""
-    found = steps(built.instance, built.prompt)
-    if not found:
+    updates = steps(built.instance, built.prompt)
+    if not updates:
         st.info("Nothing in this prompt changes the answer: its complexity is 0.")
         return
     st.caption("All filler is cut away. These lines alone give the answer; step through them to see how.")
     grid = st.grid(3, min_column_width=260)
     left, right = grid.cell(column_span=2), grid.cell()
     with right:
-        step = found[_pick(len(found)) - 1]
+        step = updates[_pick(len(updates)) - 1]
         _show(step, "".join(built.instance.texts("setup"))[:_LONGEST].strip())
     with left:
         st.dataframe(
-            rows(found), hide_index=True, height=min(38 + 35 * len(found), 460),
+            rows(updates), hide_index=True, height=min(38 + 35 * len(updates), 460),
             alt="The relevant updates in order, with depth, state after each and what leaving it out changes",
         )  # fmt: skip
 
@@ -76,7 +76,7 @@ def _badge(holds: bool | None, yes: str, no: str) -> None:
         st.badge(no, icon=":material/remove:", color="gray", help=_SHOWN)
 
 
-def rows(found: Sequence[Step]) -> list[dict[str, str | int | None]]:
+def rows(updates: Sequence[Step]) -> list[dict[str, str | int | None]]:
     """The table of all steps; a column that no step has anything in is left out."""
     table: list[dict[str, str | int | None]] = [
         {
@@ -87,10 +87,10 @@ def rows(found: Sequence[Step]) -> list[dict[str, str | int | None]]:
             "Changes answer": _yes(step.changes_answer),
             "State after": clip(step.after) or None,
         }
-        for number, step in enumerate(found, start=1)
+        for number, step in enumerate(updates, start=1)
     ]
-    told = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
-    return [{name: row[name] for name in told} for row in table]
+    columns = [name for name in table[0] if any(row[name] is not None for row in table)] if table else []
+    return [{name: row[name] for name in columns} for row in table]
 
 
 def _yes(value: bool | None) -> str | None:

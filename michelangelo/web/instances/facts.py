@@ -72,7 +72,7 @@ def claims(certificate: Certificate) -> list[dict[str, str]]:
     full, chiselled = clip(certificate.full), clip(certificate.chiselled)
     same = certificate.full == certificate.chiselled
     one_by_one = "the relevant items left out one at a time"
-    told = (
+    shown_by = (
         ("The whole prompt and its relevant items alone give the same answer", same,
          full if same else f"{full} and {chiselled}"),
         ("Leaving out any one filler unit changes nothing after it", certificate.filler_inert,
@@ -81,7 +81,7 @@ def claims(certificate: Certificate) -> list[dict[str, str]]:
         ("Relevant items that change the final state", certificate.state_relevant, one_by_one),
         ("Relevant items that change the answer", certificate.answer_relevant, one_by_one),
     )  # fmt: skip
-    return [{"Claim": claim, "Proved": _proved(value), "Shown by": shown} for claim, value, shown in told]
+    return [{"Claim": claim, "Proved": _proved(value), "Shown by": shown} for claim, value, shown in shown_by]
 
 
 def _proved(value: bool | Sequence[bool]) -> str:
@@ -115,8 +115,8 @@ def _shares(codes: Any, sizes: Any, names: Sequence[str], columns: tuple[str, st
     """How many pieces there are of each name, and their share of all characters."""
     counts = np.bincount(codes, minlength=len(names)).tolist()
     shares = np.bincount(codes, weights=sizes, minlength=len(names)) / max(1.0, float(sizes.sum()))
-    told = zip(names, counts, shares.tolist(), strict=True)
-    return [dict(zip(columns, row, strict=True)) for row in told if row[1]]
+    rows = zip(names, counts, shares.tolist(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows if row[1]]
 
 
 def certificate_view(instance: Instance) -> None:
@@ -157,5 +157,5 @@ def _prove_again(instance: Instance) -> None:
         st.error("The independent solver does not agree:", icon=":material/error:")
         st.code("\n".join(problems), language=None, wrap_lines=True)
     else:
-        told = f"Proved again in {seconds(took)}: the solver reads only the text and finds the same answer."
-        st.success(told, icon=":material/check_circle:")
+        outcome = f"Proved again in {seconds(took)}: the solver reads only the text and finds the same answer."
+        st.success(outcome, icon=":material/check_circle:")

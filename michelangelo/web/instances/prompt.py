@@ -47,8 +47,8 @@ def prompt_view(built: Built) -> None:
                 bind="query-params",
             )  # fmt: skip
         window = _window(prompt.text)
-        told = _opened_at(prompt, window) + window.caption(prompt.tokens)
-        st.caption(told)
+        caption = _opened_at(prompt, window) + window.caption(prompt.tokens)
+        st.caption(caption)
     st.code(window.text, language=None, line_numbers=True, wrap_lines=True, height=420)
     with map_slot:
         _map(prompt, window)
@@ -83,8 +83,8 @@ def _search(prompt: PromptText) -> None:
             label, key=f"i_match{step}", icon=f":material/{icon}:", on_click=_go_to_match, args=(matches, step),
             disabled=len(matches) < 2,
         )  # fmt: skip
-    told = find_caption(len(matches), st.session_state["i_match"])
-    st.caption(told)
+    caption = find_caption(len(matches), st.session_state["i_match"])
+    st.caption(caption)
 
 
 def _go_to_match(matches: Positions, step: int) -> None:

@@ -28,8 +28,8 @@ def stretch_view(choice: Choice) -> None:
         st.session_state["i_stretched"] = asked, _build(asked, lengths)
     built, rows = st.session_state.get("i_stretched", ({}, []))
     if built == asked:
-        told = verdict(rows)
-        st.markdown(told)
+        comparison = verdict(rows)
+        st.markdown(comparison)
         st.dataframe(
             [{**row, "Target": row["Target"] and clip(row["Target"])} for row in rows], hide_index=True,
             column_config={"Tokens": COUNT},
@@ -43,8 +43,8 @@ def _build(asked: dict[str, Any], lengths: list[int]) -> list[dict[str, Any]]:
     try:
         for row in stretch(lengths=lengths, **asked):
             rows.append(row)
-            told = f"{len(rows)} of {len(lengths)} lengths built"
-            progress.progress(len(rows) / len(lengths), text=told)
+            count = f"{len(rows)} of {len(lengths)} lengths built"
+            progress.progress(len(rows) / len(lengths), text=count)
     except UserError as error:
         st.error("These options can't be met.")
         st.code(str(error), language=None, wrap_lines=True)

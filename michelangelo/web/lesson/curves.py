@@ -78,11 +78,11 @@ def curves_step() -> None:
 
 def default_sides(panels: Sequence[str], first: tuple[Sequence[str], Sequence[str]]) -> Sides:
     """The panels shown where none was chosen: of each side the first that there is."""
-    found: list[str | None] = []
+    sides: list[str | None] = []
     for names in first:
-        named = [p for name in names for p in panels if p.split(" · ")[0] == name and p not in found]
-        found.append(named[0] if named else None)
-    return tuple(found)
+        named = [p for name in names for p in panels if p.split(" · ")[0] == name and p not in sides]
+        sides.append(named[0] if named else None)
+    return tuple(sides)
 
 
 def models_of(table: pd.DataFrame, sides: Sides) -> list[str]:

@@ -140,8 +140,8 @@ def listing(
 
 def _said(part: Sequence[Line], lit: Collection[int]) -> str:
     marked = [str(line.number) for line in part if line.number in lit]
-    told = f", line {', '.join(marked)} marked" if marked else ""
-    return f"Lines {part[0].number} to {part[-1].number} of the text{told}"
+    ending = f", line {', '.join(marked)} marked" if marked else ""
+    return f"Lines {part[0].number} to {part[-1].number} of the text{ending}"
 
 
 def _styled(table: Sequence[Any], lit: Collection[int]) -> Any:

@@ -103,17 +103,17 @@ class Job:
             self.done, self.total = next(self.steps)
             return
         except StopIteration as end:
-            found: Xray | str = end.value
+            measured: Xray | str = end.value
         except UserError as error:
-            found = str(error)
-        _remember(key, found)
+            measured = str(error)
+        _remember(key, measured)
         self.left.pop(0)
         self.steps, self.done = None, 0
 
 
-def _remember(key: Key, found: Xray | str) -> None:
+def _remember(key: Key, outcome: Xray | str) -> None:
     known = _known()
-    known[key] = found
+    known[key] = outcome
     while len(known) > _KEPT:
         known.pop(next(iter(known)))
 
@@ -176,9 +176,9 @@ def _progress() -> None:
 
 def _results(keys: dict[str, Key]) -> None:
     known = _known()
-    found = {name: x for name, key in keys.items() if isinstance(x := known.get(key), Xray)}
+    xrays = {name: x for name, key in keys.items() if isinstance(x := known.get(key), Xray)}
     reasons = {name: x for name, key in keys.items() if isinstance(x := known.get(key), str)}
-    table = anatomy(found, reasons)
+    table = anatomy(xrays, reasons)
     st.caption("The four parts, in words")
     st.table(
         words_table(table), hide_index=True, border="horizontal",
@@ -187,27 +187,27 @@ def _results(keys: dict[str, Key]) -> None:
     reasons_of = table.loc[table["reason"] != "", ["title", "reason"]]
     st.caption("Not measured, and why")
     st.text("\n".join(f"{title}: {reason}" for title, reason in reasons_of.itertuples(index=False)))
-    if not found:
+    if not xrays:
         return
     st.caption(CAPTION)
     st.dataframe(
         figures_table(table), hide_index=True, placeholder="–", height="content", key="r_figures",
         column_config={
-            label: st.column_config.TextColumn(help=told, width=72 if name == "relevant" else 112)
-            for name, (label, told) in HELP.items()
+            label: st.column_config.TextColumn(help=help, width=72 if name == "relevant" else 112)
+            for name, (label, help) in HELP.items()
         },
         alt="Evidence, interdependence, distinguishability, retrieval and chance scores of every measured task",
     )  # fmt: skip
     chosen = st.multiselect(
-        "Tasks in the figure", list(tasks_by_title()), _first_titles(found), key="r_xray_tasks", max_selections=6
+        "Tasks in the figure", list(tasks_by_title()), _first_titles(xrays), key="r_xray_tasks", max_selections=6
     )
-    drawn = [found[t.name] for title, t in tasks_by_title().items() if title in chosen and t.name in found]
+    drawn = [xrays[t.name] for title, t in tasks_by_title().items() if title in chosen and t.name in xrays]
     if drawn:
         st.caption("What retrieval alone scores, by how many chunks it may see; hollow: more than half of the text")
         show_figure(retrieval_by_chunks(drawn), key="r_retrieval", alt=takeaway(drawn))
 
 
-def _first_titles(found: dict[str, Xray]) -> list[str]:
+def _first_titles(xrays: dict[str, Xray]) -> list[str]:
     return [title for title, task in tasks_by_title().items() if task.name in ("latent_list", "mrcr", "niah")]
 
 
@@ -240,10 +240,10 @@ def _cell(row: Mapping[Any, Any], name: str) -> str | None:
     return f"{mean:.2f}{span}"
 
 
-def takeaway(found: list[Xray]) -> str:
+def takeaway(xrays: list[Xray]) -> str:
     """What the figure of retrieval by chunks shows, in words."""
     parts = []
-    for one in found:
+    for one in xrays:
         quarter = one.quarter
         parts.append(f"{get_task(one.task).title}: {quarter.score} with {quarter.k} chunks")
     return "Score of a reader of the best-matching chunks. " + "; ".join(parts)

@@ -39,36 +39,36 @@ def checked_models(plan_text: str) -> tuple[Preflight, ...]:
     return preflight(Plan.from_toml(plan_text))
 
 
-def estimate_table(found: Estimate) -> pd.DataFrame:
+def estimate_table(estimate: Estimate) -> pd.DataFrame:
     """One row per length, and a total; times only where all are known."""
     lines = []
-    for tokens in dict.fromkeys(row.tokens for row in found.rows):
-        rows = Estimate(tuple(row for row in found.rows if row.tokens == tokens))
+    for tokens in dict.fromkeys(row.tokens for row in estimate.rows):
+        rows = Estimate(tuple(row for row in estimate.rows if row.tokens == tokens))
         lines.append({"length": format_length(tokens), **_counts(rows)})
-    table = pd.DataFrame([*lines, {"length": "total", **_counts(found)}])
-    return table if time_range(found) != "unknown" else table.drop(columns="time")
+    table = pd.DataFrame([*lines, {"length": "total", **_counts(estimate)}])
+    return table if time_range(estimate) != "unknown" else table.drop(columns="time")
 
 
-def _counts(found: Estimate) -> dict[str, Any]:
+def _counts(estimate: Estimate) -> dict[str, Any]:
     return {
-        "calls": found.calls,
-        "input tokens": found.input_tokens,
-        "output cap": found.output_tokens,
-        "cost": dollar_range(found.cost_low_usd, found.cost_usd),
-        "time": time_range(found),
+        "calls": estimate.calls,
+        "input tokens": estimate.input_tokens,
+        "output cap": estimate.output_tokens,
+        "cost": dollar_range(estimate.cost_low_usd, estimate.cost_usd),
+        "time": time_range(estimate),
     }
 
 
-def time_range(found: Estimate) -> str:
+def time_range(estimate: Estimate) -> str:
     """``20 s to 3 min`` by the models' last measured speeds, ``unknown`` where one was never measured.
 
     Built-in readers are no models and aren't counted beside them.
     """
-    found = Estimate(tuple(row for row in found.rows if not is_reader(row.model)))
-    return between(found.seconds_low, found.seconds, duration) if found.rows else "unknown"
+    estimate = Estimate(tuple(row for row in estimate.rows if not is_reader(row.model)))
+    return between(estimate.seconds_low, estimate.seconds, duration) if estimate.rows else "unknown"
 
 
-def model_table(found: Sequence[Preflight]) -> pd.DataFrame:
+def model_table(models: Sequence[Preflight]) -> pd.DataFrame:
     """One row per model: window, price and key, each unknown where it is."""
     return pd.DataFrame(
         {
@@ -77,55 +77,55 @@ def model_table(found: Sequence[Preflight]) -> pd.DataFrame:
             "price": _price_words(p),
             "key": _key_words(p),
         }
-        for p in found
+        for p in models
     )
 
 
-def _price_words(found: Preflight) -> str:
-    if found.price in (None, "free"):
-        return found.price or ("known" if found.priced else "unknown")
-    return f"{found.price} per million tokens"
+def _price_words(model: Preflight) -> str:
+    if model.price in (None, "free"):
+        return model.price or ("known" if model.priced else "unknown")
+    return f"{model.price} per million tokens"
 
 
-def _key_words(found: Preflight) -> str:
-    if not found.keys:
+def _key_words(model: Preflight) -> str:
+    if not model.keys:
         return "none needed"
-    return live_keys.source(found.keys) or ("none, optional" if found.key_optional else "missing")
+    return live_keys.source(model.keys) or ("none, optional" if model.key_optional else "missing")
 
 
-def too_long(found: Estimate) -> list[str]:
+def too_long(estimate: Estimate) -> list[str]:
     """Which models can't take which lengths, one sentence each."""
-    return [f"{model}: {', '.join(map(format_length, lengths))}" for model, lengths in found.dropped.items()]
+    return [f"{model}: {', '.join(map(format_length, lengths))}" for model, lengths in estimate.dropped.items()]
 
 
-def over_budget(found: Estimate, budget_usd: float | None) -> float:
+def over_budget(estimate: Estimate, budget_usd: float | None) -> float:
     """Dollars by which an estimate exceeds a budget; 0 where it doesn't or the price is unknown."""
-    if budget_usd is None or found.cost_usd is None:
+    if budget_usd is None or estimate.cost_usd is None:
         return 0.0
-    return max(0.0, found.cost_usd - budget_usd)
+    return max(0.0, estimate.cost_usd - budget_usd)
 
 
-def unpriced(found: Estimate) -> list[str]:
+def unpriced(estimate: Estimate) -> list[str]:
     """Models whose price is unknown."""
-    return list(dict.fromkeys(row.model for row in found.rows if row.cost_usd is None))
+    return list(dict.fromkeys(row.model for row in estimate.rows if row.cost_usd is None))
 
 
-def summary(found: Estimate) -> str:
+def summary(estimate: Estimate) -> str:
     """Calls, tokens, cost and time in one line."""
-    time = time_range(found)
+    time = time_range(estimate)
     parts = (
-        plural(found.calls, "call"),
-        f"at most {found.input_tokens:,} tokens in and {found.output_tokens:,} out",
-        f"cost {dollar_range(found.cost_low_usd, found.cost_usd)}",
+        plural(estimate.calls, "call"),
+        f"at most {estimate.input_tokens:,} tokens in and {estimate.output_tokens:,} out",
+        f"cost {dollar_range(estimate.cost_low_usd, estimate.cost_usd)}",
         "time unknown" if time == "unknown" else f"about {time}",
     )
     return " · ".join(parts)
 
 
-def show_estimate(found: Estimate, models: Sequence[Preflight]) -> None:
+def show_estimate(estimate: Estimate, models: Sequence[Preflight]) -> None:
     """The table per length, and what is known of each model that isn't a reader."""
     alt = "Estimate per length and in total: calls, tokens, cost and time"
-    st.dataframe(estimate_table(found), hide_index=True, width=680, column_config=COUNTS, alt=alt)
+    st.dataframe(estimate_table(estimate), hide_index=True, width=680, column_config=COUNTS, alt=alt)
     asked = [p for p in models if not is_reader(p.model)]
     if asked:
         alt = "The models to ask: context window, whether the price is known, where the key comes from"
@@ -136,9 +136,9 @@ def show_estimate(found: Estimate, models: Sequence[Preflight]) -> None:
     )
 
 
-def without_budget(plan: Plan, found: Estimate) -> Plan:
+def without_budget(plan: Plan, estimate: Estimate) -> Plan:
     """The plan without its budget, where prices are unknown and the box is ticked that says so; else the plan."""
-    unknown = unpriced(found)
+    unknown = unpriced(estimate)
     if not unknown:
         return plan
     waived = st.checkbox("Run without a budget, because a price is unknown", key="e_no_budget")
@@ -147,22 +147,22 @@ def without_budget(plan: Plan, found: Estimate) -> Plan:
     return replace(plan, budget_usd=None) if waived else plan
 
 
-def may_run(plan: Plan, found: Estimate) -> bool:
+def may_run(plan: Plan, estimate: Estimate) -> bool:
     """Whether nothing speaks against a run; what does is said.
 
     Args:
         plan: what would be asked.
-        found: its estimate.
+        estimate: its estimate.
     """
-    tell("Beyond a model's window with the output limit, and left out:", too_long(found))
-    over = over_budget(found, plan.budget_usd)
+    tell("Beyond a model's window with the output limit, and left out:", too_long(estimate))
+    over = over_budget(estimate, plan.budget_usd)
     keys, packages = live_keys.missing(plan.models), live_models.not_installed(list(plan.models))
     tell("The estimate exceeds the budget.", [f"It is {dollars(over)} too much."] if over else [], level="error")
     tell("A key is missing.", keys, level="error")
     tell("A model's package is missing.", packages, level="error")
-    tell("No length fits any model's window.", [] if found.calls else ["Nothing would be asked."], level="error")
-    unknown = unpriced(found) if plan.budget_usd is not None else []
-    return bool(found.calls) and not (over or unknown or keys or packages)
+    tell("No length fits any model's window.", [] if estimate.calls else ["Nothing would be asked."], level="error")
+    unknown = unpriced(estimate) if plan.budget_usd is not None else []
+    return bool(estimate.calls) and not (over or unknown or keys or packages)
 
 
 def without_lengths(plan: Plan, dropped: Mapping[str, Sequence[int]]) -> Plan:

@@ -28,8 +28,8 @@ _TYPED, _OWN = "e_typed_keys", "e_own_runs"
 def providers_of(models: Iterable[str]) -> dict[str, tuple[str, ...]]:
     """The providers of some models that take a key, each with the names its key may have; unknown ones have none."""
     known = PROVIDERS.all()
-    found = dict.fromkeys(model.partition("/")[0] for model in models)
-    return {name: known[name].keys for name in found if name in known and known[name].keys}
+    providers_asked = dict.fromkeys(model.partition("/")[0] for model in models)
+    return {name: known[name].keys for name in providers_asked if name in known and known[name].keys}
 
 
 def is_optional(provider: str) -> bool:
@@ -44,8 +44,8 @@ def source(names: Sequence[str]) -> str:
     secret = next((name for name in names if _secret(name)), None)
     if secret:
         return f"found in {secret} of st.secrets"
-    found = key_source(*names)
-    return f"found in {found}" if found else ""
+    variable = key_source(*names)
+    return f"found in {variable}" if variable else ""
 
 
 def missing(models: Iterable[str]) -> list[str]:
@@ -64,13 +64,13 @@ def keys_for(models: Iterable[str], *, typed: bool = True) -> dict[str, str]:
         models: full names.
         typed: whether keys typed in this session may be used.
     """
-    found = {}
+    keys = {}
     for names in providers_of(models).values():
-        given = next((key for name in names if (key := _secret(name))), "")
+        secret = next((key for name in names if (key := _secret(name))), "")
         mine = next((_typed()[name] for name in names if typed and name in _typed()), "")
-        if mine or given:
-            found[names[0]] = mine or given
-    return found
+        if mine or secret:
+            keys[names[0]] = mine or secret
+    return keys
 
 
 def remember_run(run_id: str) -> None:
@@ -115,8 +115,8 @@ def key_rows(models: Sequence[str], prefix: str) -> None:
 
 def _where(provider: str, models: Sequence[str]) -> str:
     """Which servers a key goes to, where that is for a model's name to say."""
-    given = [split_name(m)[2].get("base_url", "") for m in models if m.partition("/")[0] == provider]
-    hosts = ", ".join(dict.fromkeys(urlsplit(url).netloc for url in given if url))
+    addresses = [split_name(m)[2].get("base_url", "") for m in models if m.partition("/")[0] == provider]
+    hosts = ", ".join(dict.fromkeys(urlsplit(url).netloc for url in addresses if url))
     return f" · goes to {hosts}" if hosts else ""
 
 

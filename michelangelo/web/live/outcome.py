@@ -81,14 +81,14 @@ def samples_view(frame: pd.DataFrame, results: Path) -> None:
 
 def _counts(frame: pd.DataFrame, kinds: list[list[str]]) -> None:
     """How many samples are of each kind; those that aren't scored by their status."""
-    found = Counter(kind for each in kinds for kind in each)
+    counts = Counter(kind for each in kinds for kind in each)
     with st.container(horizontal=True):
-        for kind in sorted(found, key=[*_ICONS, *found].index):
-            _badge(kind, f"{kind.capitalize()} {found[kind]:,}")
+        for kind in sorted(counts, key=[*_ICONS, *counts].index):
+            _badge(kind, f"{kind.capitalize()} {counts[kind]:,}")
     lost = Counter(str(status) for status in frame["status"] if status not in MEASURED)
     if lost:
-        told = ", ".join(f"{count:,} {status_words(status)}" for status, count in lost.most_common())
-        st.text(f"Not scored: {told}. These are outside every mean.")
+        statuses = ", ".join(f"{count:,} {status_words(status)}" for status, count in lost.most_common())
+        st.text(f"Not scored: {statuses}. These are outside every mean.")
 
 
 def _badge(kind: str, label: str) -> None:
@@ -126,8 +126,8 @@ def sample_panel(row: dict[str, Any], number: int, kinds: list[str], stored: Map
             _text("Target", row["answer"])
         with reply:
             _text("Reply", row["response"])
-        if told := remark(row):
-            st.text(told)
+        if sentence := remark(row):
+            st.text(sentence)
         reason, steps = samples.trace(row, stored)
         if reason:
             with st.expander("How it was scored", expanded=True), st.grid("auto", min_column_width=170):

@@ -261,13 +261,13 @@ def _grown(entry: RunInfo) -> Plan:
 
 
 def _show(entry: RunInfo, at: Progress, grown: Plan) -> None:
-    found = estimated(grown.to_toml())
-    cost = dollar_range(found.cost_low_usd, found.cost_usd)
+    estimate = estimated(grown.to_toml())
+    cost = dollar_range(estimate.cost_low_usd, estimate.cost_usd)
     st.text(f"New questions: {grown.planned - at.done:,}. The whole run costs {cost}; spent: {dollars(at.spent_usd)}.")
-    over = over_budget(found, grown.budget_usd)
+    over = over_budget(estimate, grown.budget_usd)
     if over:
         st.text(f"The estimate exceeds the budget by {dollars(over)}.")
-    unknown = unpriced(found) if grown.budget_usd is not None else []
+    unknown = unpriced(estimate) if grown.budget_usd is not None else []
     if unknown:
         st.text(
             f"The price of {', '.join(unknown)} is unknown, and this run has a budget: start a new run without one."

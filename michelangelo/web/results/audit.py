@@ -32,12 +32,12 @@ def audit_view() -> None:
     upload = st.file_uploader("Dataset", key="f_audit", max_upload_size=200, width=560)
     if upload is None:
         return
-    found = _audited(upload)
-    if isinstance(found, str):
+    audited = _audited(upload)
+    if isinstance(audited, str):
         st.error("This can't be audited.", icon=":material/error:")
-        st.code(found, language=None, wrap_lines=True)
+        st.code(audited, language=None, wrap_lines=True)
         return
-    _verdict(found, upload)
+    _verdict(audited, upload)
 
 
 def _audited(upload: Upload) -> Audit | str:
@@ -71,30 +71,30 @@ def _on_disk(upload: Upload, use: Callable[[Path], T]) -> T:
         return use(path)
 
 
-def _verdict(found: Audit, upload: Upload) -> None:
-    bad, rows = len(found.bad), plural(len(found.rows), "row")
+def _verdict(audited: Audit, upload: Upload) -> None:
+    bad, rows = len(audited.bad), plural(len(audited.rows), "row")
     if not bad:
         st.success("Every row holds.", icon=":material/verified:")
-        st.text(f"{found.title}: {rows} solved, each with the recorded answer.")
+        st.text(f"{audited.title}: {rows} solved, each with the recorded answer.")
     else:
         st.warning("Some rows can't be used as recorded.", icon=":material/warning:")
-        st.text(f"{found.title}: {bad:,} of {rows}, rows counted from 0.")
-        frame = found.frame()
+        st.text(f"{audited.title}: {bad:,} of {rows}, rows counted from 0.")
+        frame = audited.frame()
         st.dataframe(
             frame[~frame["sound"]][list(_SHOWN)], hide_index=True, placeholder="–", column_config={"tokens": COUNT},
             alt="Rows of the dataset that can't be used, with the reasons",
         )  # fmt: skip
         name = f"sound_{base_name(upload.name)}"
         kind = "application/octet-stream"
-        save("Download the dataset without them", lambda: _sound(found, upload), name, "f_sound", kind=kind)
-    remarks = [f"row {row.row}: {text}" for row in found.rows for text in row.remarks]
+        save("Download the dataset without them", lambda: _sound(audited, upload), name, "f_sound", kind=kind)
+    remarks = [f"row {row.row}: {text}" for row in audited.rows for text in row.remarks]
     tell("Worth knowing, though the rows can be used", remarks, level="note")
 
 
-def _sound(found: Audit, upload: Upload) -> bytes:
+def _sound(audited: Audit, upload: Upload) -> bytes:
     def write(path: Path) -> bytes:
         out = path.with_name(f"sound_{path.name}")
-        write_sound(Audit(path, found.dataset, found.rows), out)
+        write_sound(Audit(path, audited.dataset, audited.rows), out)
         return out.read_bytes()
 
     return _on_disk(upload, write)

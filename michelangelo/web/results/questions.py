@@ -138,7 +138,7 @@ def _chosen_columns(proposal: Proposal, state: Mapping[str, object]) -> dict[str
         if str(column) in columns and columns[str(column)] in FIELDS:
             raise UserError(f"column {column!r} was chosen for {FIELDS[columns[str(column)]]} and for {label}")
         columns[str(column)] = field
-    found: dict[str, object] = {"columns": columns}
+    answers: dict[str, object] = {"columns": columns}
     if state.get("level"):
-        found["level"] = state["level"]
-    return found
+        answers["level"] = state["level"]
+    return answers

@@ -50,17 +50,17 @@ _TASKS_ASKED = 12
 
 def set_view(entry: sources.Entry, loaded: Loaded, files: Sequence[uploads.Upload]) -> None:
     """The report on a set, in order: format and scale, rows, problems, first rows, actions."""
-    found = loaded.report
+    report = loaded.report
     with st.container(border=True):
         with st.container(horizontal=True, vertical_alignment="center"):
             st.badge(entry.kind.capitalize(), color="gray")
             st.text(entry.name, width="content")
-        st.text("\n".join(report_lines(found)))
-        _problems(found, uploads.outcome_of(entry.name, files))
-        tell("What reading it found", found.messages, level="note")
-        if len(found.files) > 1:
+        st.text("\n".join(report_lines(report)))
+        _problems(report, uploads.outcome_of(entry.name, files))
+        tell("What reading it found", report.messages, level="note")
+        if len(report.files) > 1:
             st.caption("The files it was made of")
-            st.dataframe(files_table(found), hide_index=True, column_config=NUMBERS, alt="The files of this set")
+            st.dataframe(files_table(report), hide_index=True, column_config=NUMBERS, alt="The files of this set")
         st.caption("The first rows, without prompts and replies. Score is taken as 0 to 1.")
         st.dataframe(preview(loaded.frame), hide_index=True, placeholder="–", alt="The first five rows")
         if entry.kind == "upload":
@@ -68,17 +68,17 @@ def set_view(entry: sources.Entry, loaded: Loaded, files: Sequence[uploads.Uploa
         _actions(entry)
 
 
-def _problems(found: Report, outcome: uploads.Outcome | None) -> None:
-    for kind, problems in problems_of(found).items():
+def _problems(report: Report, outcome: uploads.Outcome | None) -> None:
+    for kind, problems in problems_of(report).items():
         headline = HEADLINES[kind]
         with st.container(gap="xsmall"):
             st.warning(headline, icon=":material/warning:")
             st.code(first_problem(problems), language=None, wrap_lines=True)
     if outcome is not None and outcome.percentage:
         divide_button(outcome)
-    if found.problem_count:
+    if report.problem_count:
         st.caption("Each row, what stands there, and what would be right. Of very many, the first 1,000 are listed.")
-        st.dataframe(problems_table(found), hide_index=True, alt="Problems by row, with their remedy")
+        st.dataframe(problems_table(report), hide_index=True, alt="Problems by row, with their remedy")
 
 
 def divide_button(outcome: uploads.Outcome) -> None:
