@@ -17,6 +17,6 @@ from .lsq import get_task as get_task
 from .lsq import task as task
 from .lsq.generation import generate as generate
 from .lsq.generation import generate_set as generate_set
-from .lsq.generation import score as score
 from .results import load_results as load_results
+from .scoring.outcome import score as score
 from .version import __version__ as __version__

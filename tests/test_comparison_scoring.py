@@ -15,11 +15,14 @@ from hypothesis import strategies as st
 
 import michelangelo as mi
 from michelangelo.lsq import get_task
-from michelangelo.scoring.extraction import Form, declared_items, items_alone
-from michelangelo.scoring.items import set_scores, substring_recall
+from michelangelo.scoring.forms import Form, matching
+from michelangelo.scoring.items import is_bare, set_scores, substring_recall
+from michelangelo.scoring.reading import read
 from michelangelo.tasks.comparison.counting import WORDS
-from michelangelo.tasks.hashhop import HASHES
+from michelangelo.tasks.hashhop import CHAINS
 from michelangelo.tasks.location_tracking import PLACE
+
+NAMES = Form(matching("[A-Z]{5}"), amount="set")
 
 CASES = json.loads((Path(__file__).parent / "cases" / "comparison_replies.json").read_text())
 
@@ -73,8 +76,8 @@ def test_any_text_is_judged_without_a_fault(reply: str) -> None:
 )
 def test_overlong_replies_without_an_answer_take_no_time(reply: str) -> None:
     start = time.process_time()
-    for form in (Form("[A-Z]{5}"), HASHES, WORDS, PLACE):
-        assert declared_items(reply, form).items is None
+    for form in (NAMES, CHAINS, WORDS, PLACE):
+        assert read(reply, form).values is None
     assert time.process_time() - start < 3
 
 
@@ -89,7 +92,9 @@ def test_overlong_replies_without_an_answer_take_no_time(reply: str) -> None:
     ],
 )
 def test_items_standing_alone(text: str, items: tuple[str, ...] | None) -> None:
-    assert items_alone(text, Form("[A-Z]{5}")) == items
+    assert is_bare(text, NAMES) == (items is not None)
+    if items:
+        assert read(text, NAMES).values == items
 
 
 def test_the_published_rule_is_rulers_substring_recall() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from michelangelo.errors import UserError
 from michelangelo.lsq import get_task
-from michelangelo.tasks.latent_list.scorer import extract, score_reply
+from michelangelo.tasks.latent_list.scorer import score_reply
 
 CASES = json.loads((Path(__file__).parent / "cases" / "latent_list_replies.json").read_text())
 
@@ -44,7 +44,8 @@ def test_replies_on_record(case: dict[str, Any]) -> None:
     assert score.extracted == case["extracted"]
     assert score.value == pytest.approx(case["value"], abs=1e-6)
     assert score.raw == pytest.approx(case["raw"], abs=1e-6)
-    assert score.variants == {"postprocessed": score.value, "strict": score.raw}
+    assert score.variants["postprocessed"] == score.value <= score.variants["lenient"]
+    assert score.variants["strict"] == score.raw
 
 
 @given(lists, st.sampled_from(WRAPPINGS))
@@ -99,8 +100,8 @@ def test_endless_replies_are_judged_too(reply: str) -> None:
 
 def test_nothing_in_a_reply_is_evaluated() -> None:
     for reply in ("__import__('os').getcwd()", "[1]+[2]", "sum([1, 2])", "1+1"):
-        assert extract("print", reply).answer is None
-        assert extract("sum", reply).answer is None
+        assert score_reply("print", "[1]", reply).extracted is None
+        assert score_reply("sum", "1", reply).extracted is None
 
 
 def test_every_step_is_in_the_trace() -> None:

@@ -17,7 +17,7 @@ from michelangelo.lsq import tasks
 from michelangelo.lsq.wording import dollars, plural, seconds
 from michelangelo.results.table.schema import MEASURED
 from michelangelo.runs.cache import is_cached
-from michelangelo.runs.rows import Question
+from michelangelo.scoring.outcome import Asked
 from michelangelo.scoring.thinking import split_thinking
 
 COLUMNS = {
@@ -92,7 +92,7 @@ def trace(row: Mapping[str, Any], stored: Mapping[str, Any]) -> tuple[str, list[
     params = row["params"] if isinstance(row["params"], dict) else {}
     view = "" if pd.isna(row["view"]) else str(row["view"])
     options = stored.get("options")
-    question = Question(str(row["answer"]), view, params, options if isinstance(options, dict) else {})
+    question = Asked(str(row["answer"]), view, params, options if isinstance(options, dict) else {})
     try:
         score = task.score(question, split_thinking(str(row["response"])).answer)
     except Exception as error:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,7 @@ from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq.instance import Instance, Segment
 from michelangelo.lsq.lengths import format_length, parse_length
 from michelangelo.lsq.registry import get_task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Scorable, Task
+from michelangelo.lsq.task import Task
 from michelangelo.lsq.tokenizers import BUNDLED, DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
 
 _TELLING, _FAR = 2, 4
@@ -44,9 +44,16 @@ def generate(
     counter = get_tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
     if isinstance(tokens, str):
         tokens = parse_length(tokens)
-    if not isinstance(tokens, int):
+    if not is_whole(tokens):
         raise UserError(f"tokens={tokens!r} is no length; write a whole number such as 4096, or '4k'")
-    return get_task(task).generate(tokens=tokens, seed=seed, tokenizer=counter, **params)
+    if not is_whole(seed):
+        raise UserError(f"seed={seed!r} is no whole number")
+    return get_task(task).generate(tokens=int(tokens), seed=int(seed), tokenizer=counter, **params)
+
+
+def is_whole(value: Any) -> bool:
+    """Whether a value is a whole number, of Python or numpy; truth values are none."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def generate_set(
@@ -97,15 +104,6 @@ def check_feasible(task: Task[Any], params: Any, tokens: int, seeds: range, toke
         f"the smallest feasible length{of} is {smallest}",
         smallest,
     )
-
-
-def score(question: Scorable, response: str, *, task: str | None = None) -> Score:
-    """Judge a reply to an instance (or to any row that has ``answer``, ``view`` and ``params``).
-
-    Raises:
-        UserError: where the task is unknown.
-    """
-    return get_task(task or question.task).score(question, response)  # type: ignore[attr-defined]
 
 
 def instance_code(task: str, *, tokens: int, seed: int, tokenizer: str, params: Mapping[str, Any]) -> str:

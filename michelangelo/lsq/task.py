@@ -198,6 +198,15 @@ class Task(ABC, Generic[P]):
     def score(self, question: Scorable, response: str) -> Score:
         """Judge a reply; never evaluates it."""
 
+    def complete(self, question: Scorable, response: str) -> bool:
+        """Whether a reply that stopped at the output limit is a whole answer all the same, as far as its text tells.
+
+        Args:
+            question: what was asked.
+            response: the reply as it came.
+        """
+        return False
+
     @abstractmethod
     def prove(self, instance: Instance) -> list[str]:
         """Re-prove certificate and answer with the independent solver; what fails, one sentence each."""

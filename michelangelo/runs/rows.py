@@ -20,12 +20,16 @@ from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED
-from michelangelo.scoring.outcome import SCORER_ERROR, Outcome, judge
+from michelangelo.scoring.outcome import HIT_LIMIT, SCORER_ERROR, UNVERIFIED, Outcome, asked, judge
+from michelangelo.scoring.reading import AMBIGUOUS
 from michelangelo.scoring.sent import LEAST_SHARE
 from michelangelo.version import __version__
 
 JUDGED = ("ok", "unparsed", "empty", "output_truncated")
 """Statuses that the response's text and counts decide; rows of another status are copied as they are."""
+
+_OF_SCORING = (SCORER_ERROR, HIT_LIMIT, AMBIGUOUS, "phrase", "overlong", "variants_disagree")
+"""Flags that scoring gives, anew each time."""
 
 
 def result_row(
@@ -119,15 +123,6 @@ class Rescored:
     left: int
 
 
-class Question(NamedTuple):
-    """What a scorer needs to know of a question, from its row."""
-
-    answer: str
-    view: str
-    params: Mapping[str, Any]
-    options: Mapping[str, str]
-
-
 class _Stored(NamedTuple):
     text: str | None
     finish_reason: str | None
@@ -178,12 +173,11 @@ def rescore_row(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if row["status"] not in JUDGED or row.get("answer") is None or row.get("response") is None:
         return row
     finish = row.get("finish_reason") or ("stop" if row["status"] in SCORED else None)
-    flags = [flag for flag in row.get("flags") or () if flag != SCORER_ERROR]
-    question = Question(row["answer"], row.get("view") or "", row.get("params") or {}, row.get("options") or {})
+    flags = [flag for flag in row.get("flags") or () if flag not in _OF_SCORING]
     stored = _Stored(row["response"], finish, None, None, row.get("prompt_tokens"), ())
-    outcome = judge(task, question, stored, least_tokens=_least_tokens(row))
+    outcome = judge(task, asked(row), stored, least_tokens=_least_tokens(row))
     old = {name: row.get(name) for name in ("scorer_version", "status", "score", "scores", "extracted")}
-    fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f == SCORER_ERROR)]}
+    fields = {**score_fields(outcome), "flags": [*flags, *(f for f in outcome.flags if f not in (UNVERIFIED, *flags))]}
     return {**row, **fields, "scorer_version": task.scorer_version, "previous": [*(row.get("previous") or []), old]}
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from michelangelo.lsq.score import Score
-from michelangelo.scoring.extraction import BARE, LONGEST_REPLY, Form, Found, declared_items
+from michelangelo.scoring.forms import Form
+from michelangelo.scoring.judging import judged
+from michelangelo.scoring.reading import LONGEST_REPLY, Reading, read
 from michelangelo.scoring.thinking import split_thinking
+
+_SEPARATOR = re.compile(r"[,;=→&\s]|->|\band\b", re.IGNORECASE)
+_NUMBERING = re.compile(r"\(?\d{1,3}[.):]+|[-•*+–]+")
+_NOISE = frozenset(("var", "the", "in", "at"))
+_DECORATION = "*_`'\"“”‘’()[]{}<>$.!"
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 
 
 def set_scores(target: Sequence[str], given: Sequence[str]) -> dict[str, float]:
@@ -33,6 +42,21 @@ def substring_recall(target: Sequence[str], response: str) -> float:
     return sum(item.casefold() in text for item in target) / len(target)
 
 
+def is_bare(response: str, form: Form) -> bool:
+    """Whether a reply holds nothing but items, separators, numbering and decoration."""
+    text = _THOUSANDS.sub("", split_thinking(response).answer.replace("\u00a0", " "))
+    items = 0
+    for piece in _SEPARATOR.split(text):
+        bare = piece.strip(_DECORATION)
+        if not bare or _NUMBERING.fullmatch(piece) or bare.casefold() in _NOISE:
+            continue
+        found = form.find(bare)
+        if len(found) != 1 or (found[0].start, found[0].end) != (0, len(bare)):
+            return False
+        items += 1
+    return items > 0
+
+
 def score_items(target: Sequence[str], response: str, form: Form, headline: str) -> Score:
     """Score a reply as a set of items, by every rule.
 
@@ -43,45 +67,49 @@ def score_items(target: Sequence[str], response: str, form: Form, headline: str)
         headline: the variant that is the score: ``exact``, ``f1`` or ``published``.
 
     Returns:
-        Score with the variants ``published``, ``exact``, ``precision``, ``recall`` and ``f1``. All but ``published``
-        judge the declared items; ``raw`` is the headline of a reply that is nothing but items, else 0.
+        Score with the variants ``published``, ``exact``, ``precision``, ``recall``, ``f1`` and ``lenient``. All but
+        ``published`` judge the declared items; ``raw`` is the headline of a reply that is nothing but items, else 0.
     """
-    found = declared_items(response, form)
+    reading = read(response, form)
     answer = split_thinking(response[-LONGEST_REPLY:]).answer
-    scores = {"published": substring_recall(target, answer), **set_scores(target, found.items or ())}
-    return judged(target, response, found, scores, headline)
+    scores = {"published": substring_recall(target, answer), **set_scores(target, reading.values or ())}
+    lenient = set_scores(target, reading.lenient or ())
+    return judged_items(target, response, reading, form, scores, headline, lenient.get(headline, 0.0))
 
 
-def judged(
-    target: Sequence[str], response: str, found: Found, scores: dict[str, float], headline: str, joined: str = ", "
+def judged_items(
+    target: Sequence[str],
+    response: str,
+    reading: Reading,
+    form: Form,
+    scores: dict[str, float],
+    headline: str,
+    lenient: float,
 ) -> Score:
     """The score of a reply of which everything has been found out.
 
     Args:
         target: the right items.
         response: the reply as it came.
-        found: what it declares.
+        reading: what it says.
+        form: what an item looks like.
         scores: every variant.
         headline: which of them is the score; 0 where nothing was recognised.
-        joined: what stands between items.
+        lenient: the headline of the last items the reply states in whatever way.
     """
-    extracted = None if found.items is None else joined.join(found.items)
-    value = scores[headline] if found.items is not None else 0.0
-    return Score(
+    raw = scores[headline] if reading.values is not None and is_bare(response, form) else 0.0
+    value = raw if reading.ambiguous else scores[headline] if reading.values is not None else 0.0
+    return judged(
+        reading,
+        response,
         value=value,
-        raw=value if found.rule == BARE else 0.0,
-        extracted=extracted,
-        postprocessed=extracted is not None and extracted != response.strip(),
-        reason=f"{found.rule}; {_verdict(target, found.items)}",
+        raw=raw,
+        extracted=None if reading.values is None else ", ".join(reading.values),
+        verdict=_verdict(target, reading.values),
         variants=scores,
-        trace=(
-            ("reply", response[-LONGEST_REPLY:]),
-            ("recognised by", found.rule),
-            ("extracted", "—" if extracted is None else extracted),
-            ("target", joined.join(target)),
-            ("rule", f"{headline} of the declared items"),
-            ("score", ", ".join(f"{name} {score:.4f}" for name, score in scores.items())),
-        ),
+        lenient=lenient,
+        target=", ".join(target),
+        rule=f"{headline} of the declared items",
     )
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from michelangelo.errors import UserError
+from michelangelo.lsq.registry import get_task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Scorable, Task
 from michelangelo.scoring.thinking import split_thinking
@@ -15,6 +17,9 @@ SEEN_SHARE = 0.9
 
 UNVERIFIED = "unverified"
 """Flag of a row whose prompt length could not be checked."""
+
+HIT_LIMIT = "hit_output_limit"
+"""Flag of a row whose reply stopped at the output limit but is a whole answer."""
 
 SCORER_ERROR = "scorer_error"
 """Flag of a row whose response the scorer could not judge for a fault of its own."""
@@ -73,21 +78,70 @@ def judge(
 
     Returns:
         ``ok`` or ``unparsed`` (score 0) with a score, any other status without; the scorer is not called for those.
+        A reply that stopped at the output limit is ``ok``, flagged ``HIT_LIMIT``, where its task can tell that it is
+        a whole answer, else ``output_truncated``.
         Where the scorer itself fails: ``unparsed`` without a score, flagged ``SCORER_ERROR``.
     """
     flags = tuple(returned.flags)
     failed = status_without_score(returned, sent_tokens, least_tokens)
+    reply = split_thinking(returned.text or "")
+    if failed == "output_truncated" and not reply.truncated and _complete(task, question, returned.text or ""):
+        failed, flags = None, (*flags, HIT_LIMIT)
     if failed:
         return Outcome(failed, None, returned.error or _REASONS.get(failed), flags)
     if prompt_share(returned.prompt_tokens, sent_tokens) is None and UNVERIFIED not in flags:
         flags = (*flags, UNVERIFIED)
     try:
-        score = task.score(question, split_thinking(returned.text or "").answer)
+        score = task.score(question, reply.answer)
     except Exception as error:
         # A scorer's bug must not cost an answer that was paid for: it is kept, unmeasured, to be scored again.
         why = f"the scorer failed ({type(error).__name__}: {error}); score the stored response again"
         return Outcome("unparsed", None, why, (*flags, SCORER_ERROR))
     return Outcome("ok" if score.parsed else "unparsed", score, None, (*flags, *score.flags))
+
+
+def _complete(task: Task[Any], question: Scorable, response: str) -> bool:
+    try:
+        return task.complete(question, response)
+    except Exception:  # as with a scorer: a task's bug must not cost an answer
+        return False
+
+
+def score(question: Scorable | Mapping[str, Any], response: str, *, task: str | None = None) -> Score:
+    """Judge a reply to an instance, or to any row that has ``answer``, ``view`` and ``params``.
+
+    Args:
+        question: an instance, or a row as an object or a dictionary.
+        response: the reply as it came; reasoning in it is taken out first, as in a run.
+        task: whose question it is, where the question doesn't say so.
+
+    Raises:
+        UserError: where the task is unknown, the question lacks an answer, or the reply is no text.
+    """
+    if not isinstance(response, str):
+        raise UserError(f"the reply is {response!r}; a reply is a text")
+    row = dict(question) if isinstance(question, Mapping) else None
+    name = task or (row.get("task") if row is not None else getattr(question, "task", None))
+    if not isinstance(name, str):
+        raise UserError("the question doesn't say which task it is of; name it, as in score(row, reply, task='idk')")
+    known = asked(row) if row is not None else question
+    if not isinstance(getattr(known, "answer", None), str):
+        raise UserError("the question has no answer to compare with; give an instance or a row with 'answer'")
+    return get_task(name).score(known, split_thinking(response).answer)  # type: ignore[arg-type]
+
+
+class Asked(NamedTuple):
+    """A question as a result row has it."""
+
+    answer: str
+    view: str
+    params: Mapping[str, Any]
+    options: Mapping[str, str]
+
+
+def asked(row: Mapping[str, Any]) -> Asked:
+    """The question that a result row answers."""
+    return Asked(row.get("answer"), row.get("view") or "", row.get("params") or {}, row.get("options") or {})  # type: ignore[arg-type]
 
 
 _REASONS = {
@@ -105,7 +159,8 @@ def status_without_score(
 ) -> str | None:
     """The status of a reply that can't be scored, or ``None`` where there is an answer to judge.
 
-    The provider's own status comes first, then its filter and the model's refusal, then a cut prompt, then a cut reply.
+    The provider's own status comes first, then its filter and the model's refusal, then a cut prompt, then a cut reply
+    (which may be a whole answer all the same; see ``judge``).
     """
     if returned.status:
         return returned.status

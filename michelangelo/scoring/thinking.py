@@ -10,6 +10,14 @@ _TAG = re.compile(
     rf"<(?P<close>/?)(?:{_NAMES})>|\[(?P<close_bracket>/?)think\]|◁(?P<close_triangle>/?)think▷",
     re.IGNORECASE,
 )
+_CHANNEL = re.compile(
+    r"(?:<\|start\|>[a-z_ ]{0,20})?<\|channel\|>(?P<name>[^<]{0,200})(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
+    r"|(?P<end><\|(?:end|return|call)\|>)"
+)
+_PLAIN_CHANNELS = re.compile(r"\s*analysis(?P<analysis>.*?)assistantfinal(?P<answer>.*)", re.DOTALL)
+"""Channels whose marks a decoder has left out."""
+_ANSWERS = "final"
+"""The channel that holds the answer, in replies whose parts are channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +27,7 @@ class Reply:
     Attributes:
         answer: what is left without reasoning, outer white space taken off.
         thinking: the reasoning, blocks joined by line breaks.
-        truncated: whether an opening tag never closes, so that ``answer`` may not be final.
+        truncated: whether reasoning never ends, so that ``answer`` may not be final.
     """
 
     answer: str
@@ -32,16 +40,27 @@ def split_thinking(text: str) -> Reply:
 
     Closed blocks are removed. Text before a lone closing tag is reasoning whose opening tag was part of the prompt's
     template, and is dropped. From an opening tag that never closes on, everything is reasoning. An opening tag inside
-    a block is text.
+    a block is text. Where a reply is made of channels, its final channel is the answer and every other one reasoning.
     """
+    plain = _PLAIN_CHANNELS.match(text)
+    if plain:
+        return Reply(plain["answer"].strip(), plain["analysis"].strip(), False)
     answer: list[str] = []
     thinking: list[str] = []
     at, inside = 0, False
-    for tag in _TAG.finditer(text):
-        piece = text[at : tag.start()]
-        closes = any(tag.groups())
+    channels = "<|message|>" in text
+    spots = _CHANNEL.finditer(text) if channels else _TAG.finditer(text)
+    for spot in spots:
+        if channels:
+            (thinking if inside else answer).append(text[at : spot.start()])
+            if spot["name"] is not None:
+                inside = not spot["name"].strip().startswith(_ANSWERS)
+            at = spot.end()
+            continue
+        closes = any(spot.groups())
         if inside and not closes:
             continue
+        piece = text[at : spot.start()]
         if inside:
             thinking.append(piece)
         elif closes:
@@ -49,6 +68,6 @@ def split_thinking(text: str) -> Reply:
             answer = []
         else:
             answer.append(piece)
-        at, inside = tag.end(), not closes
+        at, inside = spot.end(), not closes
     (thinking if inside else answer).append(text[at:])
     return Reply("".join(answer).strip(), "\n".join(t.strip() for t in thinking), inside)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -26,14 +26,33 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.extraction import Form, declared_items
-from michelangelo.scoring.items import judged, set_scores
+from michelangelo.scoring.forms import Form, Mention, matching
+from michelangelo.scoring.items import judged_items, set_scores
+from michelangelo.scoring.reading import read
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import Case, ComparisonTask, Placed, by_depth, spread
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 
-HASHES = Form(r"(?=[A-Za-z]*[a-z])(?=[A-Za-z]+[A-Z])[A-Za-z]{5,17}")
-"""A random string; small and capital letters, so that no plain word is taken for one."""
+_HASH = r"(?=[A-Za-z]*[a-z])(?=[A-Za-z]+[A-Z])[A-Za-z]{5,17}"
+
+_find_hashes = matching(_HASH)
+_ONE_WORD = re.compile(r"\W*([A-Za-z]{5,17})\W*")
+_UNSPEAKABLE = re.compile(r"[bcdfghjklmnpqrstvwxz]{4}", re.IGNORECASE)
+
+
+def _strings(text: str) -> Sequence[Mention]:
+    """Random strings; one in wrong case where it is all there is, and no word."""
+    found = _find_hashes(text)
+    word = None if found else _ONE_WORD.fullmatch(text)
+    if word and _UNSPEAKABLE.search(word[1]):
+        return [Mention(*word.span(1), word[1])]
+    return found
+
+
+ENDS = Form(_strings, amount="chain", nouns=("strings?", "end"))
+"""A random string, or the way to it; small and capital letters, so that no plain word is taken for one."""
+CHAINS = Form(_strings, amount="set", nouns=("strings?", "chain"))
+"""Several of them."""
 
 _LETTERS = np.frombuffer(string.ascii_letters.encode(), dtype=np.uint8)
 _PER_WORD = 4
@@ -70,7 +89,7 @@ class Hashes:
 
     def fresh(self, count: int) -> list[str]:
         """``count`` strings not used before."""
-        is_hash = HASHES.whole.fullmatch
+        is_hash = re.compile(_HASH).fullmatch
         while len(self._spare) < count:
             for text in self._draw(max(_BATCH, count - len(self._spare))):
                 if text not in self.taken and is_hash(text):
@@ -237,14 +256,20 @@ class HashHop(ComparisonTask[HashHopParams]):
         (the last string), and precision, recall and F1 of the strings declared as the answer.
         """
         target = tuple(question.answer.split(", "))
-        found = declared_items(response, HASHES)
-        items = found.items or ()
         chain = question.view == "chain"
+        form = self.form_of(question)
+        reading = read(response, form)
+        items = reading.values or ()
         given = items[-len(target) :] if chain and len(items) <= len(target) + 1 else items if chain else items[-1:]
         exact = float(given == target)
         scores = {"published": exact, "exact": exact, "end": float(items[-1:] == target[-1:])}
         scores |= {name: value for name, value in set_scores(target, given).items() if name != "exact"}
-        return judged(target, response, found, scores, "exact")
+        lenient = float((reading.lenient or ())[-len(target) :] == target)
+        return judged_items(target, response, reading, form, scores, "exact", lenient)
+
+    def form_of(self, question: Scorable) -> Form:
+        """A chain, or its end."""
+        return CHAINS if question.view == "chain" else ENDS
 
     def filler_label(self, params: Mapping[str, Any]) -> str:
         """Pairs of other chains."""

@@ -21,10 +21,8 @@ from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.extraction import Form
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy, Reading
+from michelangelo.scoring.forms import Form, matching
 from michelangelo.scoring.stale import or_stale
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
@@ -46,7 +44,7 @@ _THINGS = (
     "mirror pillow rope scarf suitcase umbrella vase"
 )
 THINGS = tuple(_THINGS.split())
-PLACE = Form("|".join(PLACES), fold=True)
+PLACE = Form(matching("|".join(PLACES), fold=True), nouns=("place", "location", "room"))
 """A place's name."""
 
 _COINS = 64
@@ -243,6 +241,7 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
     strategies = ("essay", "move", "take", "put")
     Params = LocationTrackingParams
     solver = LocationSolver()
+    form = PLACE
     anatomy = Anatomy(
         structure="where each person is and who carries what",
         updates="the one to three moves that decide",
@@ -284,10 +283,6 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
         others = OtherPeople(story, stream, stream).draw(0, 2)[0]
         texts = [others[0].strip(), *(text for _, text in story.facts), others[1].strip()]
         return " ".join(texts) + "\n", story.question, story.answer
-
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items([question.answer], response, PLACE, "exact")
 
     def variant(self, params: Mapping[str, Any]) -> str:
         """Number of facts and filler, which curves must not mix."""

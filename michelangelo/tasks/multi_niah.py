@@ -19,9 +19,7 @@ from michelangelo.lsq.assembly import Filler, draw_depths
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Scorable
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import needles
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
@@ -65,6 +63,8 @@ class MultiNiah(ComparisonTask[MultiNiahParams]):
     Params = MultiNiahParams
     solver = MultiNiahSolver()
     look = ("purple", "triangle-down")
+    form = needles.VALUES
+    headline = "f1"
     anatomy = Anatomy(
         structure="a dictionary of keys and numbers",
         updates="the sentences with the numbers asked for",
@@ -102,10 +102,6 @@ class MultiNiah(ComparisonTask[MultiNiahParams]):
         """See ``ComparisonTask.example``."""
         text, keys, values = needles.draw_example(params.filler, _EXAMPLE_NEEDLES, stream)
         return text, _question(keys), ", ".join(values)
-
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items(question.answer.split(", "), response, needles.VALUES, "f1")
 
     def variant(self, params: Mapping[str, Any]) -> str:
         """How many of how many needles are asked for, and the filler."""

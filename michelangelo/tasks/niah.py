@@ -18,9 +18,7 @@ from michelangelo.lsq.assembly import Filler, draw_depths
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Scorable
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import needles
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed
@@ -59,6 +57,7 @@ class Niah(ComparisonTask[NiahParams]):
     Params = NiahParams
     solver = NiahSolver()
     look = ("purple", "triangle-up")
+    form = needles.VALUE
     anatomy = Anatomy(
         structure="a dictionary of keys and numbers",
         updates="the one sentence with the number asked for",
@@ -87,10 +86,6 @@ class Niah(ComparisonTask[NiahParams]):
         """See ``ComparisonTask.example``."""
         text, (key,), (value,) = needles.draw_example(params.filler, 1, stream)
         return text, _question(key), value
-
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items([question.answer], response, needles.VALUES, "exact")
 
     def chisel(self, instance: Any) -> list[tuple[str, str]]:
         """The needle and what it says."""

@@ -24,16 +24,28 @@ from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.extraction import Form
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Anatomy, Reading
+from michelangelo.scoring.forms import Form, Mention, matching
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 from michelangelo.tasks.comparison.words import Scramble
 
-NAMES = Form(r"[A-Z]{5}")
+_CAPITALS, _SMALL = matching(r"[A-Z]{5}"), matching(r"[A-Za-z]{5}")
+_LISTED = re.compile(r"(?:[^\n]{0,60}[:=]\s*)?((?:[A-Za-z]{5}[\s,;.&]+(?:and\s)?)+[A-Za-z]{5}[\s.]*)")
+
+
+def _names(text: str) -> Sequence[Mention]:
+    """Names; in small letters only where a reply is nothing but several."""
+    found = _CAPITALS(text)
+    listed = None if found else _LISTED.fullmatch(text.strip())
+    if listed:
+        start = text.index(listed[1])
+        return [m._replace(value=m.value.upper()) for m in _SMALL(text) if m.start >= start]
+    return found
+
+
+NAMES = Form(_names, amount="set", nouns=("variables?", "names?", "values?"))
 """A variable's name."""
 
 NOISE = tuple(
@@ -206,6 +218,7 @@ class VariableTracing(ComparisonTask[VariableTracingParams]):
     strategies = ("noise", "spurious")
     Params = VariableTracingParams
     solver = VariableSolver()
+    form = NAMES
     version = "2"
     look = ("purple", "pentagon")
     anatomy = Anatomy(
@@ -250,10 +263,6 @@ class VariableTracing(ComparisonTask[VariableTracingParams]):
         repaired = params.spurious_chains or params.filler == "matched"
         between = f"VAR {chains.name(1, 0)} = {other}\n" if repaired else stream.choice(NOISE)
         return first + between + "".join(rest), _question(value), ", ".join(names)
-
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items(question.answer.split(", "), response, NAMES, "exact")
 
     def variant(self, params: Mapping[str, Any]) -> str:
         """Hops and spurious chains, which curves must not mix."""

@@ -12,8 +12,12 @@ import numpy as np
 from michelangelo.lsq.assembly import Assembly, Body, Filler
 from michelangelo.lsq.instance import KINDS, Certificate, Instance, Segments
 from michelangelo.lsq.randomness import Stream
-from michelangelo.lsq.task import Chance, Reading, Task
+from michelangelo.lsq.score import Score
+from michelangelo.lsq.task import Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
+from michelangelo.scoring.forms import Form
+from michelangelo.scoring.items import score_items
+from michelangelo.scoring.reading import is_complete
 from michelangelo.scoring.simulation import simulated_rate
 from michelangelo.tasks.comparison.solving import TextSolver, leave_one_out, prove
 from michelangelo.tasks.spans import one_message
@@ -85,11 +89,16 @@ class ComparisonTask(Task[P]):
     Attributes:
         instruction: what comes before worked examples and text.
         strategies: names of the filler's units, by code.
+        form: what a value of an answer looks like.
+        headline: the variant of the score that counts: ``exact`` or ``f1``.
     """
 
+    scorer_version = "2"
     instruction: str
     strategies: tuple[str, ...]
     solver: TextSolver
+    form: Form
+    headline: str = "exact"
 
     @abstractmethod
     def case(self, params: P, stream: Stream) -> Case:
@@ -149,6 +158,18 @@ class ComparisonTask(Task[P]):
         """See ``Task.smallest``."""
         parts = self._head(params, seed, None, tokenizer)
         return self._assembly(params, self._case(params, seed), parts, seed, 0, tokenizer).smallest
+
+    def score(self, question: Scorable, response: str) -> Score:
+        """See ``Task.score``."""
+        return score_items(question.answer.split(", "), response, self.form_of(question), self.headline)
+
+    def complete(self, question: Scorable, response: str) -> bool:
+        """See ``Task.complete``."""
+        return is_complete(response, self.form_of(question))
+
+    def form_of(self, question: Scorable) -> Form:
+        """What the answer to a question looks like."""
+        return self.form
 
     def prove(self, instance: Instance) -> list[str]:
         """See ``Task.prove``."""

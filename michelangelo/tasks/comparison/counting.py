@@ -13,16 +13,35 @@ from michelangelo.errors import UserError
 from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.randomness import Stream
-from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Reading, Scorable
-from michelangelo.scoring.extraction import Form
-from michelangelo.scoring.items import score_items
+from michelangelo.lsq.task import Reading
+from michelangelo.scoring.forms import Form, Mention, matching
+from michelangelo.scoring.phrases import plain_words
 from michelangelo.tasks.comparison.base import Case, ComparisonParams, ComparisonTask
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, shared_problems
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble, pseudo_words
 
 _CONSONANT = "[bcdfghjklmnprstvwyz]"
-WORDS = Form(rf"{_CONSONANT}{{1,2}}[aeiou]{_CONSONANT}{{1,2}}[aeiou][bdfgklmnprtxs]{{1,2}}", fold=True, in_prose=False)
+_WORD = rf"{_CONSONANT}{{1,2}}[aeiou]{_CONSONANT}{{1,2}}[aeiou][bdfgklmnprtxs]{{1,2}}"
+_PLAIN = (
+    "basic being below better bottom cases cited closer coded codes coming common counted cover debug differ "
+    "doing dozen during fewer figures final finding finger follow forget format former getting given gives going "
+    "human hundred later latter learned letter letters likes limit lines listed looking makes making manner many "
+    "matter member method mixed model modes moment moving named names never normal notes number numbers other "
+    "pages paper parts party pattern person places point posted putting random rather reader record regular "
+    "remain repeat report result river robot rules running saying second selected seven several sharp sites sizes "
+    "skipping sorted starting takes taking telling testing text times token tokens topic total types using "
+    "various verbs water where window within words working writing wrote"
+)
+_PLAIN_WORDS = frozenset(_PLAIN.split())
+"""Words of English that look like pseudo-words."""
+_find_words = matching(_WORD, fold=True)
+
+
+def _words(text: str) -> list[Mention]:
+    return [m for m in _find_words(text) if m.value not in _PLAIN_WORDS and m.value not in plain_words()]
+
+
+WORDS = Form(_words, amount="set", in_prose=False, nouns=("words?",))
 """A pseudo-word."""
 
 _COINS = 96
@@ -133,6 +152,8 @@ class CountingTask(ComparisonTask[P]):
 
     strategies = ("word",)
     solver: CountingSolver
+    form = WORDS
+    headline = "f1"
     chance_note = "A guess is as many different words of the text as are asked for."
 
     def certificate(self, params: P, case: Case, reading: Reading) -> Certificate:
@@ -142,10 +163,6 @@ class CountingTask(ComparisonTask[P]):
     def prove(self, instance: Instance) -> list[str]:
         """See ``Task.prove``."""
         return prove_counts(self.solver, instance)
-
-    def score(self, question: Scorable, response: str) -> Score:
-        """See ``Task.score``."""
-        return score_items(question.answer.split(", "), response, WORDS, "f1")
 
     def filler_label(self, params: Mapping[str, Any]) -> str:
         """Other words."""

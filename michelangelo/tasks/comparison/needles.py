@@ -8,13 +8,27 @@ from collections.abc import Sequence
 from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.task import Reading
-from michelangelo.scoring.extraction import Form
+from michelangelo.scoring.forms import Form, Mention
+from michelangelo.scoring.phrases import LATIN
 from michelangelo.tasks.comparison.essays import Essays, example_sentences
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, sentences_of
 from michelangelo.tasks.comparison.words import ADJECTIVES, NOUNS, Scramble
 
-VALUES = Form(r"\d{7}")
+_VALUE = re.compile(rf"(?<![{LATIN}-])(?:\d{{7}}(?:\.0+)?|\d([ .,'_])\d{{3}}\1\d{{3}})(?![{LATIN}-]|[.,]\d)")
+_OTHER = re.compile(rf"(?<![{LATIN}.,-])\d{{5,12}}(?![{LATIN}-]|[.,]\d)")
+
+
+def _values(text: str) -> list[Mention]:
+    """Numbers of seven digits; where there is none, others nearly as long, which are wrong but were meant."""
+    found = list(_VALUE.finditer(text)) or list(_OTHER.finditer(text))
+    return [Mention(m.start(), m.end(), re.sub(r"\.0+$|\D", "", m[0])) for m in found]
+
+
+_NOUNS = ("numbers?", "values?")
+VALUE = Form(_values, nouns=_NOUNS)
 """A number as needles state it."""
+VALUES = Form(_values, amount="set", nouns=_NOUNS)
+"""Several of them."""
 
 STRATEGIES = ("essay", "needle")
 

@@ -28,10 +28,12 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.scoring.reading import is_complete
 from michelangelo.tasks import fields
 from michelangelo.tasks.idk import chance as chances
 from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
+from michelangelo.tasks.idk.options import option_form
 from michelangelo.tasks.idk.prompt import INSTRUCTION, STORY_TITLE, draw_examples, example_text, like
 from michelangelo.tasks.idk.proof import prove
 from michelangelo.tasks.idk.question import (
@@ -93,6 +95,7 @@ class Idk(Task[IdkParams]):
     """The task; see ``michelangelo.lsq.Task``."""
 
     title = "IDK"
+    scorer_version = "2"
     summary = "Tell what a story says from what it doesn't, and say so."
     version = "2"
     Params = IdkParams
@@ -212,14 +215,22 @@ class Idk(Task[IdkParams]):
         Options come from the question where it has them (instances and their result rows do); without them letters
         and ``I don't know`` are recognised all the same, other options' texts are not.
         """
+        options, idk = self._options(question)
+        if question.answer not in options:
+            raise UserError(f"answer {question.answer!r} is not one of the options {', '.join(options)}")
+        return score_reply(options, idk, question.answer, response)
+
+    def _options(self, question: Scorable) -> tuple[dict[str, str], str | None]:
+        """The question's options, and the letter of ``I don't know``."""
         position = str(question.params.get("idk_position", "last"))
         options = dict(getattr(question, "options", None) or dict.fromkeys(LETTERS, ""))
         if not any(options.values()):
             options[LETTERS[-1] if position == "last" else position] = IDK
-        idk = next((letter for letter, text in options.items() if folded(text) == folded(IDK)), None)
-        if question.answer not in options:
-            raise UserError(f"answer {question.answer!r} is not one of the options {', '.join(options)}")
-        return score_reply(options, idk, question.answer, response)
+        return options, next((letter for letter, text in options.items() if folded(text) == folded(IDK)), None)
+
+    def complete(self, question: Scorable, response: str) -> bool:
+        """See ``Task.complete``."""
+        return is_complete(response, option_form(*self._options(question)))
 
     def prove(self, instance: Instance) -> list[str]:
         """See ``Task.prove``."""

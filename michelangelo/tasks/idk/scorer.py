@@ -9,8 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from michelangelo.lsq.score import Score
-from michelangelo.tasks.idk.declarations import extract
-from michelangelo.tasks.idk.reply import LONGEST_REPLY
+from michelangelo.scoring.judging import judged
+from michelangelo.scoring.phrases import finder
+from michelangelo.scoring.plain import plain
+from michelangelo.scoring.reading import Reading, read
+from michelangelo.scoring.thinking import split_thinking
+from michelangelo.tasks.idk.options import option_form
 
 PHRASE_FLAG = "phrase"
 """Flag of a score that plain words decided instead of an option."""
@@ -26,29 +30,35 @@ def score_reply(options: Mapping[str, str], idk: str | None, answer: str, respon
         response: the reply as it came.
 
     Returns:
-        Score whose variants are ``strict`` (the reply as it is), ``postprocessed`` and ``without_phrases``.
+        Score whose variants are ``strict`` (the reply as it is), ``postprocessed``, ``without_phrases`` and
+        ``lenient`` (the last option the reply names in whatever way).
     """
-    bare = response.strip()
     text = options.get(answer, "")
-    raw = float(bare in {answer, f"({answer})", *([text, f"({answer}) {text}"] if text else ())})
-    found = extract(options, idk, response)
-    value = float(found.letter == answer)
-    shown = "—" if found.letter is None else f"({found.letter}) {options.get(found.letter, '')}".strip()
-    verdict = "no option to compare" if found.letter is None else "the right one" if value else "not the right one"
-    return Score(
+    whole = {answer, f"({answer})", *([text, f"({answer}) {text}"] if text else ())}
+    raw = float(split_thinking(response).answer in whole)
+    reading = read(response, option_form(options, idk))
+    letter = reading.values[0] if reading.values else None
+    value = raw if reading.ambiguous else float(letter == answer)
+    phrase = reading.by_phrase and letter == idk and letter is not None and not _in_its_words(reading)
+    shown = "—" if letter is None else f"({letter}) {options.get(letter, '')}".strip()
+    verdict = "no option to compare" if letter is None else "the right one" if letter == answer else "not the right one"
+    return judged(
+        reading,
+        response,
         value=value,
         raw=raw,
-        extracted=found.letter,
-        postprocessed=found.letter is not None and found.letter != bare,
-        reason=f"{found.rule}; {verdict}",
-        variants={"postprocessed": value, "strict": raw, "without_phrases": 0.0 if found.phrase else value},
-        flags=(PHRASE_FLAG,) if found.phrase else (),
-        trace=(
-            ("reply", response[-LONGEST_REPLY:]),
-            ("recognised by", found.rule),
-            ("extracted", shown),
-            ("target", f"({answer}) {text}".strip()),
-            ("rule", "the same option"),
-            ("score", f"{value:.0f} (as it came: {raw:.0f})"),
-        ),
+        extracted=letter,
+        verdict=verdict,
+        variants={"postprocessed": value, "strict": raw, "without_phrases": 0.0 if phrase else value},
+        lenient=float(reading.lenient == (answer,)),
+        flags=(PHRASE_FLAG,) if phrase else (),
+        shown=shown,
+        target=f"({answer}) {text}".strip(),
+        rule="the same option",
     )
+
+
+def _in_its_words(reading: Reading) -> bool:
+    """Whether the option is declared in the words that the prompt gives it, more or less."""
+    said = [s for s in reading.statements if s.stance == "asserted" and s.manner in ("declared", "alone")]
+    return any(finder("unknown").search(plain(reading.text)[s.start : s.end].lower()) for s in said)

@@ -19,6 +19,7 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Scorable, Task
 from michelangelo.lsq.tokenizers import Tokenizer
+from michelangelo.scoring.reading import is_complete
 from michelangelo.scoring.simulation import simulated_rate
 from michelangelo.scoring.stale import or_stale
 from michelangelo.tasks import fields
@@ -36,7 +37,7 @@ from michelangelo.tasks.latent_list.program import (
     draw_program,
 )
 from michelangelo.tasks.latent_list.proof import prove
-from michelangelo.tasks.latent_list.scorer import score_reply
+from michelangelo.tasks.latent_list.scorer import score_reply, value_form
 from michelangelo.tasks.latent_list.solver import ListSolver, follow
 from michelangelo.tasks.latent_list.woven import WovenLayout
 
@@ -103,6 +104,7 @@ class LatentList(Task[LatentListParams]):
 
     title = "Latent List"
     version = "2"
+    scorer_version = "2"
     summary = "Follow a Python list through a long session of operations, most of which cancel out."
     Params = LatentListParams
     solver = ListSolver()
@@ -197,6 +199,10 @@ class LatentList(Task[LatentListParams]):
         if question.view not in ops.VIEWS:
             raise UserError(f"view {question.view!r} is not one of {', '.join(ops.VIEWS)}")
         return score_reply(question.view, question.answer, response)
+
+    def complete(self, question: Scorable, response: str) -> bool:
+        """See ``Task.complete``."""
+        return is_complete(response, value_form(question.view))
 
     def prove(self, instance: Instance) -> list[str]:
         """See ``Task.prove``."""

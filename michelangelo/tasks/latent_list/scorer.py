@@ -1,61 +1,68 @@
-"""Judge replies to Latent List: strictly, and after pulling the answer out of a talkative reply.
-
-A reply is never evaluated. An answer is recognised where a reply declares one: the reply is nothing else, or it stands
-alone on a line (with or without a fence, a ``>>`` echo, ``Output:``, bold or back-quotes), or a sentence says that it
-is the answer. The last declaration wins. Negated or hedged sentences declare nothing, two different answers in one
-sentence declare nothing, and there is no last-resort scan.
-"""
+"""Judge replies to Latent List: strictly, and by what a talkative reply gives as its answer. Nothing is evaluated."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from functools import cache
 
 from michelangelo.lsq.score import Score
+from michelangelo.scoring.forms import Form, Mention
+from michelangelo.scoring.judging import judged
+from michelangelo.scoring.phrases import LATIN
+from michelangelo.scoring.reading import read
 from michelangelo.scoring.thinking import split_thinking
 
-LONGEST_REPLY = 200_000
-"""Only so many characters of a reply are looked at, from its end."""
-
-_INT = r"[+-]?\d{1,3}(?:,\d{3})+(?![\d,])|[+-]?\d{1,40}"
-_NUMBER = re.compile(rf"(?<![\w.,+-])(?:{_INT})(?![\w,]|\.\d|\s*%)", re.ASCII)
-_LIST = re.compile(r"(?<![\w\[.)\]])\[\s*(?:[+-]?\d{1,40}(?:\s*,\s*[+-]?\d{1,40})*)?\s*\](?!\s*[\[:])", re.ASCII)
+_INT = r"\d{1,3}(?:,\d{3})+(?![\d,])|\d{1,40}"
+_NUMBER = re.compile(
+    rf"(?<![{LATIN}.,+\[-])(?:[+-]|(?:minus|negative)\s)?(?:{_INT})(?:\.\d{{1,40}})?(?![{LATIN}]|[,.+*/^-]\d|\s*%)",
+    re.IGNORECASE,
+)
+_WORDS = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+]
+_IN_WORDS = re.compile(rf"(?<![{LATIN}-])(?:{'|'.join(w for w in _WORDS if w != 'one')})(?![{LATIN}-])", re.IGNORECASE)
+_EMPTY = re.compile(r"(?:an |the )?empty list", re.IGNORECASE)
+_LIST = re.compile(
+    r"(?<![\w\[.)\]])\[\s*(?:[+-]?\d{1,40}(?:\s*,\s*[+-]?\d{1,40})*(?:\s*,)?)?\s*\](?![ \t]*[\[:])", re.ASCII
+)
 _STRICT_INT = re.compile(r"[+-]?\d{1,40}", re.ASCII)
-_ECHO = re.compile(r"^\s*(?:>>>?|\.\.\.|In\s*\[\d*\]:)\s?")
+_ECHO = re.compile(r"^[ \t]*(?:>>>?|\.\.\.|In[ \t]*\[\d*\]:)[ \t]?(.*)$", re.MULTILINE)
+_OUT = re.compile(r"^[ \t]*Out[ \t]*\[\d*\]:", re.MULTILINE)
+_PROGRAM = re.compile(r"^[ \t]*(?:a\.\w+\(|print\(|(?:sum|min|max|len)\(a)", re.MULTILINE)
+_ASSIGNED = re.compile(r"^[ \t]*a[ \t]*=[ \t]*\[[^\]\n]*\][ \t]*$", re.MULTILINE)
+_GOES_ON = re.compile(r"\s*(?:\[[-+\d, ]{0,4000}\]|[-+\d,]{1,40})[ \t]*\n(?=\s*>>)")
+"""An answer, after which a base model goes on with a session of its own."""
+_SPACED = re.compile(r"^(\W*\d{1,3}) (?=\d{3}(?: \d{3})*\W*$)", re.MULTILINE)
 _VIEW = re.compile(r"\b(?:print|sum|min|max|len)\(a\[-?\d*:-?\d*\]\)|\ba\[-?\d*:-?\d*\]")
-_LABEL = re.compile(
-    r"^\W*(?:(?:so|thus|therefore|hence|finally)\b[\s,]*)?(?:(?:the|my|final|correct|last)\s+)*"
-    r"(?:output|answer|result|value|out(?:\[\d*\])?)\s*(?:is|=|:|->|→)\s*",
-    re.IGNORECASE,
+_NUMBERING = re.compile(r"^[ \t]*\d{1,3}[.)](?=[ \t]+\S)|^[ \t]*-[ \t]+\d+[ \t]*$", re.MULTILINE)
+_NOUNS = {
+    "print": ("printed list",),
+    "sum": ("sum", "total"),
+    "min": ("min(?:imum)?", "smallest"),
+    "max": ("max(?:imum)?", "largest"),
+    "len": ("len(?:gth)?",),
+}
+_SHOWS = (
+    r"out(?:\[\d*\])?",
+    "(?:print|return|output|display|show)s?",
+    "printed|gives|yields|evaluates to|result|value",
 )
-_DECLARES = re.compile(
-    r"\b(?:answer|output|outputs|result|prints?|returns?|evaluates?|gives?|yields?|equals?|displays?|shows?|is)\b|[=:→]|->",
-    re.IGNORECASE,
-)
-_CALLS = re.compile(r"\b(?:answer|outputs?|result|prints?|returns?)\b", re.IGNORECASE)
-_UNSURE = re.compile(
-    r"\b(?:not|no|never|neither|cannot|can't|isn't|wasn't|wouldn't|won't|don't|doesn't|either|or|maybe|perhaps|possibly|"
-    r"probably|might|may|could|unless|unsure|guess|if|initial(?:ly)?|start(?:s|ed|ing)?|originally|wrong|incorrect)\b|\?",
-    re.IGNORECASE,
-)
-_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z\[*`])")
-_NEXT_EXAMPLE = re.compile(r"^(?:Example \d+|Your session):", re.MULTILINE)
-"""A base model goes on with examples of its own; what follows such a heading answers another question."""
-_WRAPPED = re.compile(r"^(?:\*\*|__|`+|\$+|\\\(|\\boxed\{|\"|'|#+ |[*•] )+|(?:\*\*|__|`+|\$+|\\\)|\}|\"|')+$")
-_BULLET = re.compile(r"^- (?=\[)")
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """An answer found in a reply.
-
-    Attributes:
-        answer: in canonical form (``[1, 2]`` or ``12``), or ``None``.
-        rule: which rule found it, or why none did.
-    """
-
-    answer: str | None
-    rule: str
 
 
 def score_reply(view: str, answer: str, response: str) -> Score:
@@ -67,30 +74,24 @@ def score_reply(view: str, answer: str, response: str) -> Score:
         response: the reply as it came.
 
     Returns:
-        Score whose variants are ``strict`` (the reply as it is) and ``postprocessed``.
+        Score whose variants are ``strict`` (the reply as it is), ``postprocessed`` and ``lenient``.
     """
-    bare = response.strip()
-    comparable = view == "print" or _STRICT_INT.fullmatch(bare)
-    raw = compare(view, answer, bare) if comparable else 0.0
-    found = extract(view, response)
-    value = 0.0 if found.answer is None else compare(view, answer, found.answer)
-    differs = found.answer is not None and found.answer != bare
-    shown = "—" if found.answer is None else found.answer
-    return Score(
+    bare = split_thinking(response).answer
+    raw = compare(view, answer, bare) if view == "print" or _STRICT_INT.fullmatch(bare) else 0.0
+    reading = read(response, value_form(view))
+    found = reading.values[0] if reading.values else None
+    value = raw if reading.ambiguous else 0.0 if found is None else compare(view, answer, found)
+    return judged(
+        reading,
+        response,
         value=value,
         raw=raw,
-        extracted=found.answer,
-        postprocessed=differs,
-        reason=f"{found.rule}; {_verdict(view, answer, found.answer, value)}",
+        extracted=found,
+        verdict=_verdict(view, answer, found),
         variants={"postprocessed": value, "strict": raw},
-        trace=(
-            ("reply", response[-LONGEST_REPLY:]),
-            ("recognised by", found.rule),
-            ("extracted", shown),
-            ("target", answer),
-            ("rule", "equal as text" if view == "print" else "1 − min(1, |target − reply| / max(|target|, 1e-10))"),
-            ("score", f"{value:.4f} (as it came: {raw:.4f})"),
-        ),
+        lenient=compare(view, answer, reading.lenient[-1]) if reading.lenient else 0.0,
+        target=answer,
+        rule="equal as text" if view == "print" else "1 − min(1, |target − reply| / max(|target|, 1e-10))",
     )
 
 
@@ -98,110 +99,83 @@ def compare(view: str, answer: str, reply: str) -> float:
     """Score of a bare answer, 0 to 1."""
     if view == "print":
         return float(reply == answer)
+    if not _STRICT_INT.fullmatch(reply):
+        return 0.0
     target, given = int(answer), int(reply)
     return 1 - min(1.0, abs(target - given) / max(abs(target), 1e-10))
 
 
-def _verdict(view: str, answer: str, reply: str | None, value: float) -> str:
+def _verdict(view: str, answer: str, reply: str | None) -> str:
     if reply is None:
         return "no answer to compare"
-    if value == 1:
+    if compare(view, answer, reply) == 1:
         return "equal to the target"
     if view == "print":
         return "not the target's text"
+    if not _STRICT_INT.fullmatch(reply):
+        return "no whole number"
     return f"off by {abs(int(answer) - int(reply)):,} from {answer}"
 
 
-def extract(view: str, response: str) -> Extraction:
-    """Find the declared answer in a reply.
-
-    Args:
-        view: decides whether a list or a number is looked for.
-        response: the reply.
-    """
-    text = split_thinking(response[-LONGEST_REPLY:]).answer.replace("\u2212", "-").replace("\u00a0", " ").strip()
-    literal = _LIST if view == "print" else _NUMBER
-    if not text:
-        return Extraction(None, "the reply is empty")
-    if literal.fullmatch(text):
-        return Extraction(canonical(text), "the reply is the answer")
-    text = _NEXT_EXAMPLE.split(text)[0].strip() or text
-    lines = _lines(text)
-    declared: list[Extraction] = []
-    mentioned: list[Extraction] = []
-    for line in lines:
-        alone = _alone(line, literal)
-        if alone:
-            declared.append(Extraction(alone, _LABELLED if _LABEL.match(line) else _STANDS_ALONE))
-        else:
-            strong, weak = _said(line, view)
-            declared += [Extraction(strong, _SAID)] if strong else []
-            mentioned += [Extraction(weak, _SAID)] if weak else []
-    if not declared:
-        return mentioned[-1] if mentioned else Extraction(None, "no declared answer was recognised")
-    found = declared[-1]
-    if found.rule == _STANDS_ALONE and _alone(lines[-1], literal) is None:
-        standing = {d.answer for d in declared if d.rule == _STANDS_ALONE}
-        if len(standing) > 1:
-            return Extraction(None, "several different answers stand on lines of their own, none of them last")
-    return found
+@cache
+def value_form(view: str) -> Form:
+    """What the answer to a view looks like: a list or a number."""
+    return Form(
+        _lists if view == "print" else _numbers,
+        amount="one",
+        closed=view == "print",
+        nouns=(*_NOUNS[view], *_SHOWS),
+        kept=_without_code if view == "print" else _without_lists,
+    )
 
 
-_LABELLED = "declared with a label"
-_STANDS_ALONE = "stands on a line of its own"
-_SAID = "declared in a sentence"
+def _lists(text: str) -> list[Mention]:
+    found = list(_LIST.finditer(text)) or list(_EMPTY.finditer(text))
+    return [Mention(m.start(), m.end(), canonical(m[0])) for m in found]
+
+
+def _numbers(text: str) -> list[Mention]:
+    """Numbers in figures; where there is none, small ones in words."""
+    found = list(_NUMBER.finditer(text)) or list(_IN_WORDS.finditer(text))
+    return [Mention(m.start(), m.end(), canonical(m[0])) for m in found]
 
 
 def canonical(literal: str) -> str:
     """A list as Python prints it, a number without sign plus, separators and leading zeros."""
     if literal.startswith("["):
-        inner = literal[1:-1].strip()
+        inner = literal[1:-1].strip().rstrip(", ")
         return str([int(part) for part in inner.split(",")] if inner else [])
-    return str(int(literal.replace(",", "")))
+    if literal.lower().endswith("list"):
+        return "[]"
+    if literal.lower() in _WORDS:
+        return str(_WORDS.index(literal.lower()))
+    sign = "-" if literal[0] in "-mMnN" else ""
+    whole, _, part = re.sub(r"[^\d.]", "", literal).partition(".")
+    return str(int(sign + whole)) + (f".{part}" if part.strip("0") else "")
 
 
-def _lines(text: str) -> list[str]:
-    """The lines that may declare something: no fences, no echoed code."""
-    kept = []
-    for line in text.splitlines():
-        bare = _ECHO.sub("", line)
-        is_code = bare != line and not _NUMBER.fullmatch(bare.strip()) and not _LIST.fullmatch(bare.strip())
-        if line.strip().startswith("```") or is_code or not bare.strip():
-            continue
-        kept.append(bare.strip())
-    return kept
+def _without_code(text: str) -> str:
+    """Spaces in place of echoed code; a view that was echoed is called a value."""
+
+    def echo(m: re.Match[str]) -> str:
+        literal = _LIST.fullmatch(m[1].strip()) or _NUMBER.fullmatch(m[1].strip())
+        return m[1].rjust(len(m[0])) if literal else " " * len(m[0])
+
+    more = _GOES_ON.match(text)
+    if more:
+        text = text[: more.end()].ljust(len(text))
+    if _PROGRAM.search(text):
+        text = _ASSIGNED.sub(_blank, text)
+    text = _OUT.sub(lambda m: "value:".ljust(len(m[0])), text)
+    return _VIEW.sub(
+        lambda m: "value".ljust(len(m[0])) if len(m[0]) > 5 else "it".ljust(len(m[0])), _ECHO.sub(echo, text)
+    )
 
 
-def _unwrap(text: str) -> str:
-    before = ""
-    while before != text:
-        before = text
-        text = _WRAPPED.sub("", text.strip()).strip()
-    return text
+def _without_lists(text: str) -> str:
+    text = _SPACED.sub(r"\1,", text)
+    return _NUMBERING.sub(_blank, _LIST.sub(_blank, _without_code(text)))
 
 
-def _alone(line: str, literal: re.Pattern[str]) -> str | None:
-    """The answer a line consists of, label and decoration aside."""
-    text = _unwrap(_unwrap(_BULLET.sub("", line)).removesuffix("."))
-    text = _unwrap(_LABEL.sub("", _unwrap(text.replace("**", ""))).removesuffix("."))
-    return canonical(text) if literal.fullmatch(text) else None
-
-
-def _said(line: str, view: str) -> tuple[str | None, str | None]:
-    """The answers that a line's last declaring sentences name: one that calls it the answer, and any other.
-
-    A sentence that names several different answers declares none.
-    """
-    literal = _LIST if view == "print" else _NUMBER
-    strong = weak = None
-    for sentence in _SENTENCE.split(line):
-        plain = _VIEW.sub("it", sentence.replace("**", "").replace("`", ""))
-        if view != "print":
-            plain = _LIST.sub("it", plain)
-        if _UNSURE.search(plain) or not _DECLARES.search(plain):
-            continue
-        names = {canonical(m[0]) for m in literal.finditer(plain.rpartition("=")[2])}
-        if len(names) == 1:
-            name = names.pop()
-            strong, weak = (name, weak) if _CALLS.search(plain) else (strong, name)
-    return strong, weak
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])

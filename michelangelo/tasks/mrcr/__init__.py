@@ -21,6 +21,7 @@ from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
+from michelangelo.scoring.reading import own_part
 from michelangelo.scoring.thinking import split_thinking
 from michelangelo.tasks import fields
 from michelangelo.tasks.mrcr import chance as chances
@@ -83,6 +84,7 @@ class Mrcr(Task[MrcrParams]):
 
     title = "MRCR"
     version = "2"
+    scorer_version = "2"
     summary = "Give back the n-th poem about penguins from a long conversation full of its like."
     Params = MrcrParams
     solver = ConversationSolver()
@@ -205,6 +207,11 @@ class Mrcr(Task[MrcrParams]):
         """See ``Task.score``."""
         length = int(question.params["key_length"])
         return score_reply(question.answer[:length], question.answer, response)
+
+    def complete(self, question: Scorable, response: str) -> bool:
+        """See ``Task.complete``: where the reply goes on with a turn of its own."""
+        answer = split_thinking(response).answer
+        return len(own_part(answer)) < len(answer)
 
     def prove(self, instance: Instance) -> list[str]:
         """See ``Task.prove``."""

@@ -2,7 +2,10 @@
 
 Graders, with the argument order their sources have (it matters to ``SequenceMatcher``):
 
-- ``paper``: what follows the first key, compared as (target, reply); the headline, arXiv 2409.12640 section 2.2.
+- ``careful``: the headline. What a reader takes for the answer: the text from a key on to the next key or the reply's
+  end, both sides stripped, compared as (target, reply). Text before the key isn't judged, a key inside a sentence
+  ("The key is …") is only mentioned, and of several answers the last one counts that is no mere remark.
+- ``paper``: what follows the first key, compared as (target, reply); arXiv 2409.12640 section 2.2.
 - ``strict``: the reply must begin with the key; compared as (reply, target), as openai/mrcr does.
 - ``evalscope``: leading line breaks and spaces dropped, then strict.
 - ``lenient``: after the last key anywhere, both sides stripped, compared as (target, reply), as mrcr_v2 does.
@@ -12,11 +15,14 @@ Each with ``autojunk`` on, Python's default and what everybody publishes, and of
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from michelangelo.lsq.score import Score
 from michelangelo.scoring.edit_ratio import edit_ratio
+from michelangelo.scoring.reading import own_part
+from michelangelo.scoring.thinking import split_thinking
 
 DISAGREEMENT = 0.05
 """Variants that differ by more are flagged."""
@@ -29,8 +35,37 @@ USUAL_KEY = 10
 _LONGEST_FACTOR = 8
 _LONGEST_EXTRA = 4096
 
+_WORD = re.compile(r"\w")
+_WORD_BEFORE = re.compile(r"[^\W_][ \"'`*]{1,6}\Z")
+_SPEAKS_ON = re.compile(r"[\"'`*]{0,4}(?:[.,!?;:]|\s*\Z|\s+[a-z])")
+
 Pair = tuple[str, str]
 """First and second text for the edit ratio."""
+
+
+def careful(key: str, target: str, reply: str) -> Pair | None:
+    """What a reader takes for the answer; see the module."""
+    reply = own_part(reply)
+    found = [m.span() for m in re.finditer(re.escape(key), reply)]
+    if not found:
+        return None
+    ends = [start for start, _ in found[1:]] + [len(reply)]
+    parts = [
+        (reply[stop:end].strip(), _is_mention(reply, start, stop))
+        for (start, stop), end in zip(found, ends, strict=True)
+    ]
+    least = len(target) / 2
+    answers = [part for part, mentioned in parts if not mentioned or len(part) >= least] or [""]
+    longest = max(map(len, answers))
+    answer = next(part for part in reversed(answers) if 2 * len(part) >= longest)
+    if "```" in reply[: found[0][0]]:
+        answer = answer.removesuffix("```").strip()
+    return target.strip(), answer if _WORD.search(answer) else ""
+
+
+def _is_mention(reply: str, start: int, stop: int) -> bool:
+    """Whether a key stands inside a sentence that speaks of it."""
+    return bool(_WORD_BEFORE.search(reply, max(0, start - 8), start)) and bool(_SPEAKS_ON.match(reply, stop))
 
 
 def paper(key: str, target: str, reply: str) -> Pair | None:
@@ -56,6 +91,7 @@ def lenient(key: str, target: str, reply: str) -> Pair | None:
 
 
 GRADERS: dict[str, Callable[[str, str, str], Pair | None]] = {
+    "careful": careful,
     "paper": paper,
     "strict": strict,
     "evalscope": evalscope,
@@ -82,12 +118,13 @@ def variants(key: str, target: str, reply: str) -> dict[str, float]:
 
 
 def score_reply(key: str, answer: str, response: str) -> Score:
-    """Score a reply; headline ``paper``, ``raw`` is ``strict``.
+    """Score a reply; headline ``careful``, ``raw`` is ``strict``.
 
     Args:
         key: the string asked for.
         answer: key and piece.
-        response: the reply as it came. Of a reply far longer than the answer only the beginning is looked at.
+        response: the reply as it came, reasoning included. Of a reply far longer than the answer only the beginning
+            is looked at.
 
     Returns:
         Score flagged ``variants_disagree`` where the graders differ by more than ``DISAGREEMENT``, ``overlong`` where
@@ -95,18 +132,20 @@ def score_reply(key: str, answer: str, response: str) -> Score:
     """
     target = answer.removeprefix(key)
     longest = _LONGEST_FACTOR * len(answer) + _LONGEST_EXTRA
+    response = split_thinking(response).answer
     reply = response[:longest]
     scores = variants(key, target, reply)
     flags = ("overlong",) if len(response) > longest else ()
     if max(scores.values()) - min(scores.values()) > DISAGREEMENT:
         flags = (*flags, "variants_disagree")
-    rest = reply.partition(key)[2] if key in reply else ""
+    pair = careful(key, target, reply)
+    rest = pair[1] if pair else ""
     return Score(
-        value=scores["paper"],
+        value=scores["careful"],
         raw=scores["strict"],
         extracted=rest,
         postprocessed=not reply.startswith(key) and key in reply,
-        reason=_reason(key, target, reply, scores["paper"]),
+        reason=_reason(key, target, reply, scores["careful"]),
         variants=scores,
         flags=flags,
         trace=(
@@ -114,7 +153,7 @@ def score_reply(key: str, answer: str, response: str) -> Score:
             ("key", f"{key} ({'found' if key in reply else 'missing'})"),
             ("extracted", rest),
             ("target", target),
-            ("rule", "edit ratio of target and what follows the first key"),
+            ("rule", "edit ratio of target and the text that the key begins"),
             ("score", ", ".join(f"{name} {value:.4f}" for name, value in scores.items())),
         ),
     )
