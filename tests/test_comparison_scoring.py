@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import michelangelo as mi
 from michelangelo.lsq import get_task
-from michelangelo.scoring.forms import Form, matching
 from michelangelo.scoring.items import is_bare, set_scores, substring_recall
 from michelangelo.scoring.reading import read
+from michelangelo.scoring.values import Form, matching
 from michelangelo.tasks.comparison.counting import WORDS
 from michelangelo.tasks.hashhop import CHAINS
 from michelangelo.tasks.location_tracking import PLACE

@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from michelangelo.lsq.score import Score
-from michelangelo.scoring.forms import Form
-from michelangelo.scoring.judging import judged
-from michelangelo.scoring.reading import LONGEST_REPLY, Reading, read
+from michelangelo.scoring.reading import LONGEST_REPLY, Reading, judged, read
 from michelangelo.scoring.thinking import split_thinking
+from michelangelo.scoring.values import Form
 
 _SEPARATOR = re.compile(r"[,;=→&\s]|->|\band\b", re.IGNORECASE)
 _NUMBERING = re.compile(r"\(?\d{1,3}[.):]+|[-•*+–]+")

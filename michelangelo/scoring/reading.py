@@ -7,15 +7,14 @@ values never count; equal statements agree; two different uncorrected declaratio
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from michelangelo.scoring.forms import Form, each_once
-from michelangelo.scoring.marked import RANKS, Statement, lowered
-from michelangelo.scoring.phrases import finder
-from michelangelo.scoring.plain import STRUCK, plain
+from michelangelo.lsq.score import Score, Span
+from michelangelo.scoring.grammar import finder
 from michelangelo.scoring.statements import statements
 from michelangelo.scoring.thinking import split_thinking
+from michelangelo.scoring.values import RANKS, STRUCK, Form, Statement, each_once, lowered, plain
 
 LONGEST_REPLY = 20_000
 """Only so many characters of a reply are read, from its end."""
@@ -219,3 +218,57 @@ def _why_not(found: Sequence[Statement]) -> str:
     if "negated" in stances:
         return "what is declared is negated"
     return "no declared answer was recognised" if found else "the reply names no value"
+
+
+def judged(
+    reading: Reading,
+    response: str,
+    *,
+    value: float,
+    raw: float,
+    extracted: str | None,
+    verdict: str,
+    variants: Mapping[str, float],
+    lenient: float,
+    target: str,
+    rule: str,
+    flags: tuple[str, ...] = (),
+    shown: str | None = None,
+) -> Score:
+    """The score of a reply of which everything has been found out.
+
+    Args:
+        reading: what the reply says.
+        response: the reply as it came.
+        value: the headline score, 0 to 1; of an ambiguous reply the strict one.
+        raw: the score without any post-processing, 0 to 1.
+        extracted: what was read, ``None`` where nothing was.
+        verdict: what comparing it came to, in words.
+        variants: every other variant by name.
+        lenient: the score of the last value that the reply states in whatever way.
+        target: what was compared with.
+        rule: how.
+        flags: remarks beside ``ambiguous``.
+        shown: the extracted value for people, where it isn't ``extracted`` itself.
+    """
+    scores = {**variants, "lenient": max(lenient, value)}
+    known = "—" if extracted is None else extracted
+    return Score(
+        value=value,
+        raw=raw,
+        extracted=extracted,
+        postprocessed=extracted is not None and extracted != response.strip(),
+        reason=f"{reading.rule}; {verdict}",
+        variants=scores,
+        flags=(*flags, *((AMBIGUOUS,) if reading.ambiguous else ())),
+        ambiguous=reading.ambiguous,
+        trace=(
+            ("reply", reading.text),
+            ("recognised by", reading.rule),
+            ("extracted", known if shown is None else shown),
+            ("target", target),
+            ("rule", rule),
+            ("score", ", ".join(f"{name} {score:.4f}" for name, score in scores.items())),
+        ),
+        spans=tuple(Span(s.start, s.end, ", ".join(s.values), s.manner, s.stance) for s in reading.statements),
+    )

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from michelangelo.scoring.grammar import STALE_BEFORE, STALE_BEHIND
-from michelangelo.scoring.marked import JOINED, NEAR, Manner, Marked, Run, Stance, Statement
-from michelangelo.scoring.phrases import FIRST, finder
+from michelangelo.scoring.grammar import FIRST, STALE_BEFORE, STALE_BEHIND, finder
+from michelangelo.scoring.values import JOINED, NEAR, Manner, Marked, Run, Stance, Statement
 
 _SHORT = 3
 """What is longer names a value by its text, not by its letter."""

@@ -10,10 +10,20 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from michelangelo.scoring.forms import Form, Mention
-from michelangelo.scoring.marked import JOINED, NEAR, Manner, Marked, Stance, Statement, doubtful, values_of
-from michelangelo.scoring.phrases import FIRST, finder
+from michelangelo.scoring.grammar import FIRST, finder
 from michelangelo.scoring.sentences import Sentence
+from michelangelo.scoring.values import (
+    JOINED,
+    NEAR,
+    Form,
+    Manner,
+    Marked,
+    Mention,
+    Stance,
+    Statement,
+    doubtful,
+    values_of,
+)
 
 _LONGEST = 1000
 """Characters of a sentence that are read together."""

@@ -26,9 +26,9 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Anatomy, Reading, Scorable
-from michelangelo.scoring.forms import Form, Mention, matching
 from michelangelo.scoring.items import judged_items, set_scores
 from michelangelo.scoring.reading import read
+from michelangelo.scoring.values import Form, Mention, matching
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import Case, ComparisonTask, Placed, by_depth, spread
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver

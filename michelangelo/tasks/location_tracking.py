@@ -22,8 +22,8 @@ from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.task import Anatomy, Reading
-from michelangelo.scoring.forms import Form, matching
 from michelangelo.scoring.stale import or_stale
+from michelangelo.scoring.values import Form, matching
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.essays import Essays

@@ -25,7 +25,7 @@ from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.task import Anatomy, Reading
-from michelangelo.scoring.forms import Form, Mention, matching
+from michelangelo.scoring.values import Form, Mention, matching
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver

@@ -15,10 +15,10 @@ from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.score import Score
 from michelangelo.lsq.task import Chance, Reading, Scorable, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, Tokenizer, get_tokenizer
-from michelangelo.scoring.forms import Form
 from michelangelo.scoring.items import score_items
 from michelangelo.scoring.reading import is_complete
 from michelangelo.scoring.simulation import simulated_rate
+from michelangelo.scoring.values import Form
 from michelangelo.tasks.comparison.solving import TextSolver, leave_one_out, prove
 from michelangelo.tasks.spans import one_message
 

@@ -14,8 +14,8 @@ from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.instance import Certificate, Instance
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.task import Reading
-from michelangelo.scoring.forms import Form, Mention, matching
-from michelangelo.scoring.phrases import plain_words
+from michelangelo.scoring.grammar import plain_words
+from michelangelo.scoring.values import Form, Mention, matching
 from michelangelo.tasks.comparison.base import Case, ComparisonParams, ComparisonTask
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, shared_problems
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble, pseudo_words

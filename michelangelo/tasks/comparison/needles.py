@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from michelangelo.lsq.assembly import Filler
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.task import Reading
-from michelangelo.scoring.forms import Form, Mention
-from michelangelo.scoring.phrases import LATIN
+from michelangelo.scoring.grammar import LATIN
+from michelangelo.scoring.values import Form, Mention
 from michelangelo.tasks.comparison.essays import Essays, example_sentences
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, sentences_of
 from michelangelo.tasks.comparison.words import ADJECTIVES, NOUNS, Scramble

@@ -33,7 +33,6 @@ from michelangelo.tasks import fields
 from michelangelo.tasks.idk import chance as chances
 from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
-from michelangelo.tasks.idk.options import option_form
 from michelangelo.tasks.idk.prompt import INSTRUCTION, STORY_TITLE, draw_examples, example_text, like
 from michelangelo.tasks.idk.proof import prove
 from michelangelo.tasks.idk.question import (
@@ -47,7 +46,7 @@ from michelangelo.tasks.idk.question import (
     draw_question,
     touches,
 )
-from michelangelo.tasks.idk.scorer import score_reply
+from michelangelo.tasks.idk.scorer import option_form, score_reply
 from michelangelo.tasks.idk.solver import StorySolver
 
 PLACEMENTS = ("start", "any", "scattered")

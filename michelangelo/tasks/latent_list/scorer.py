@@ -6,11 +6,10 @@ import re
 from functools import cache
 
 from michelangelo.lsq.score import Score
-from michelangelo.scoring.forms import Form, Mention
-from michelangelo.scoring.judging import judged
-from michelangelo.scoring.phrases import LATIN
-from michelangelo.scoring.reading import read
+from michelangelo.scoring.grammar import LATIN
+from michelangelo.scoring.reading import judged, read
 from michelangelo.scoring.thinking import split_thinking
+from michelangelo.scoring.values import Form, Mention
 
 _INT = r"\d{1,3}(?:,\d{3})+(?![\d,])|\d{1,40}"
 _NUMBER = re.compile(
