@@ -74,9 +74,6 @@ def test_a_row_that_reads_the_right_value_scores_one() -> None:
 
 
 def _right(row: Row) -> bool:
-    assert row.reads is not None
-    answer = row.question.answer
-    reads = row.reads if isinstance(row.reads, tuple) else row.reads
-    if isinstance(reads, tuple):
-        return same_value(row.question, answer, reads)
-    return same_value(row.question, reads, answer)
+    if isinstance(row.reads, tuple):
+        return same_value(row.question, row.question.answer, row.reads)
+    return row.reads is not None and same_value(row.question, row.reads, row.question.answer)
