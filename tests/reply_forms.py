@@ -8,6 +8,7 @@ import string
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from michelangelo.tasks.comparison.words import PSEUDO_WORDS, pseudo_words
 from michelangelo.tasks.location_tracking import PLACES
 from tests.reply_corpus import Question
 
@@ -70,6 +71,19 @@ _WITHDRAWN = (
     "{right}\nScratch that. {declared}",
     "{right}\n\nEDIT: {declared}",
     "{right}\nHmm, I checked it again and it doesn't hold.\n{declared}",
+    "{right}\nHold on. That's not it.\n{declared}",
+    "{right}\nLet me correct myself: {declared}",
+    "{right}\nMy apologies, that was wrong.\n{declared}",
+    "{right}\nI need to revise that.\n{declared}",
+    "{right}\nPlease ignore the above.\n{declared}",
+    "{right}\nDisregard that.\n{declared}",
+    "{right}\nThat was a typo.\n{declared}",
+    "{right}\nAfter double-checking, I have to change my answer.\n{declared}",
+    "{right}\n\nUpdate:\n{declared}",
+    "{right}\n\nRevised answer: {w}",
+    "{right}\nStrike that. {declared}",
+    "Initial answer: {r}\nFinal answer: {w}",
+    "Previous answer: {r}\nNew answer: {w}",
     "{right}\nNo, eso es un error.\n{declared}",
     "{right}\nNein, das ist falsch.\n{declared}",
     "{right}\nNon, c'est une erreur.\n{declared}",
@@ -99,6 +113,19 @@ _BEFORE = (
     "The answer is {r}.\n</think>\n{declared}",
     "<|channel|>analysis<|message|>The answer is {r}.<|end|><|start|>assistant<|channel|>final<|message|>{declared}",
     "Step 1: {r}\nStep 2: {w}\n{declared}",
+    "One might be tempted to answer {r}.\n{declared}",
+    "You could argue for {r}, but the text says otherwise.\n{declared}",
+    "Had the text ended there, the answer would have been {r}.\n{declared}",
+    "A careless reader answers {r}.\n{declared}",
+    "I almost wrote {r}.\n{declared}",
+    "My initial guess was {r}, but it is wrong.\n{declared}",
+    "Wrong answer: {r}\nRight answer: {w}",
+    "Incorrect: {r}\nCorrect: {w}",
+    "The example in the prompt has the answer {r}.\n{declared}",
+    "I disagree with those who say that the answer is {r}.\n{declared}",
+    "It's not true that the answer is {r}.\n{declared}",
+    "Neither {r} nor {o} is right.\n{declared}",
+    "Some say the answer is {r}. They are wrong.\n{declared}",
     "In the beginning it was {r}; in the end it is {w}.\n{declared}",
 )
 _AFTER = (
@@ -109,7 +136,19 @@ _AFTER = (
     "{declared}\n\n{r} would be wrong.",
     "{declared}\n\nNote that {r} is not the answer.",
     "{declared}\n\nOther readers might say {r}.",
-    "{declared} It is not {r}.",
+    "{declared}\nIt is not {r}.",
+    "{declared}\n\nDo not confuse it with {r}.",
+    "{declared}\n\nRejected: {r}",
+    "{declared}\n\nRuled out: {r}",
+    "{declared}\n\n{r} is a distractor.",
+    "{declared}\n\nAlternatives that I considered: {r}",
+    "{declared}\n\n{r} is what one gets by skipping a step.",
+    "{declared}\n\nWrong answer: {r}",
+    "{declared}\n\nSome readers will argue that the answer is {r}, but they are mistaken.",
+    "{declared}\n\nIt would have been {r} without the last change.",
+    "{declared}\n\nThe answer used to be {r}.",
+    "{declared}\n\nWhy not {r}? Because the text changes after that.",
+    "{declared}\n\nConfidence: 80%",
     "{declared}\n\nExample 2:\nThe lamp is lit.\nQuestion: What comes next?\nAnswer: {r}",
     "{declared}\n\nQuestion: And another one?\nAnswer: {r}",
     "{declared}\n\nUser: And then?\nAssistant: {r}",
@@ -151,6 +190,26 @@ _NOTHING = (
     "Answer: {r}\nNo, that is wrong.",
     "The answer is {r}. Scratch that, I misread the text.",
     "I can't say whether it is {r}.",
+    "Anything but {r}.",
+    "There's no way it is {r}.",
+    "Could it be {r}?",
+    "I wonder if it is {r}.",
+    "One of {r} and {w}.",
+    "Candidates: {r}, {w}",
+    "{r}? Nope.",
+    "{r} has been ruled out.",
+    "Neither {r} nor {w}.",
+    "Wrong answer: {r}",
+    "Incorrect answer: {r}",
+    "It's not true that the answer is {r}.",
+    "The answer is anything except {r}.",
+    "The answer is hardly {r}.",
+    "The answer used to be {r}.",
+    "The answer was {r} before the last change.",
+    "I'm not saying that it is {r}.",
+    "Nobody would say that the answer is {r}.",
+    "Why is the answer not {r}?",
+    "I refuse to believe that the answer is {r}.",
     "La respuesta no es {r}.",
     "Die Antwort ist nicht {r}.",
     "La réponse n'est pas {r}.",
@@ -252,12 +311,16 @@ def _label(stream: random.Random, value: str) -> str:
 
 def _filled(stream: random.Random, forms: Sequence[str], values: Values) -> str:
     return stream.choice(forms).format(
-        r=values.right, w=values.wrong, right=_label(stream, values.right), declared=_label(stream, values.wrong)
+        r=values.right,
+        w=values.wrong,
+        o=values.other,
+        right=_label(stream, values.right),
+        declared=_label(stream, values.wrong),
     )
 
 
 def _both(stream: random.Random, values: Values) -> str:
-    declared = stream.choice(_BEFORE).format(r=values.right, w=values.wrong, declared=_label(stream, values.wrong))
+    declared = _filled(stream, _BEFORE, values)
     return stream.choice(_AFTER).format(r=values.right, w=values.wrong, declared=declared)
 
 
@@ -343,7 +406,7 @@ def _number(stream: random.Random) -> str:
 
 
 def _word(stream: random.Random) -> str:
-    return "".join(stream.choice("bdfglmprstvz") + stream.choice("aeiou") for _ in range(3)) + stream.choice("kmnx")
+    return pseudo_words([stream.randrange(PSEUDO_WORDS)])[0]
 
 
 def _name(stream: random.Random) -> str:
