@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from michelangelo.lsq.registry import tasks
 from tests.reply_corpus import TASKS, Row, complaints, kinds, rows, same_value
+from tests.reply_table import page
 
+PAGE = Path(__file__).parent.parent / "docs" / "replies.md"
 LANGUAGES = {"en", "es", "de", "fr", "it", "pt", "zh", "ja"}
 
 PUBLIC_FAULTS = {
@@ -46,6 +50,10 @@ def test_every_kind_has_rows_for_every_task_or_a_reason_why_not() -> None:
         assert without <= set(TASKS)
         assert bool(kind.get("why")) == bool(without), name
         assert {task for task in TASKS if (name, task) not in met} == without, name
+
+
+def test_the_page_of_kinds_is_that_of_the_corpus() -> None:
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m tests.reply_table > docs/replies.md"
 
 
 def test_every_public_fault_has_its_rows() -> None:
