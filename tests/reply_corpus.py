@@ -110,18 +110,18 @@ def same_value(question: Question, extracted: str, expected: str | tuple[str, ..
 
 
 def _of_score(row: Row, score: Score) -> Iterator[str]:
-    ambiguous = getattr(score, "ambiguous", False)
+    read = score.extracted or None  # of MRCR's replies without the key nothing is left to compare: 0, not unparsed
     if row.reads is not None:
-        if score.extracted is None or not same_value(row.question, score.extracted, row.reads):
-            yield f"read {score.extracted!r}, not {row.reads!r}"
-        if ambiguous:
+        if read is None or not same_value(row.question, read, row.reads):
+            yield f"read {read!r}, not {row.reads!r}"
+        if score.ambiguous:
             yield "is called ambiguous"
-    if row.verdict == "ambiguous" and not ambiguous:
-        yield f"read {score.extracted!r}, not called ambiguous"
-    if row.verdict == "unparsed" and score.extracted is not None:
-        yield f"read {score.extracted!r} where there is no answer"
-    if row.verdict == "unread" and score.extracted is not None and not ambiguous:
-        yield f"read {score.extracted!r} where a reader would hesitate"
+    if row.verdict == "ambiguous" and not score.ambiguous:
+        yield f"read {read!r}, not called ambiguous"
+    if row.verdict == "unparsed" and read is not None:
+        yield f"read {read!r} where there is no answer"
+    if row.verdict == "unread" and read is not None and not score.ambiguous:
+        yield f"read {read!r} where a reader would hesitate"
     if row.score is not None and not row.score[0] <= score.value <= row.score[1]:
         yield f"scored {score.value}, not {row.score}"
     right = row.score is not None and row.score[1] == 1

@@ -174,7 +174,7 @@ def _decide(found: Sequence[Statement], form: Form, corrections: int) -> _Decisi
         return None, "several values stand on lines of their own, none of them declared", False, False
     else:
         values = best[-1].values
-        ambiguous = any(set(s.values) != set(values) for s in best)
+        ambiguous = len(values) > 1 or any(set(s.values) != set(values) for s in best)
     if form.amount != "set" and not ambiguous:
         last = live[-1]
         if last is found[-1] and last.manner == "alone" and not last.past and last.values[-1] != values[-1]:

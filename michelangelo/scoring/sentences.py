@@ -114,6 +114,9 @@ class Sentence:
             made.by_phrase, made.past = run.by_phrase, past
             if manner == "mentioned" and made.stance == "negated" and finder("breaks").search(low, run.end, after):
                 made.manner = "said"
+            told = made.stance == "hedged" and bool(self._made) and self._made[-1].by_phrase
+            if told and finder("breaks").search(low, before, run.start):
+                self._made[-1].stance = "hedged"  # it can't be told, but a guess is made all the same
             self._made.append(made)
             yield made
             before = run.end
@@ -233,7 +236,7 @@ class Sentence:
             [b for _, b in self._breaks if b <= run.start] + [k for k in self._halves if k < run.start],
             default=self.start,
         )
-        if place.label and self._was(place):
+        if self._was(place):
             return "explained"
         if self._asks or self._one_of_several(place) or self._doubted(run, begins):
             return "hedged"
@@ -255,10 +258,12 @@ class Sentence:
         return "hedged" if self.marked.form.amount == "one" and len(run.values) > 1 else "asserted"
 
     def _was(self, place: Place) -> bool:
-        """Whether a sentence tells what the answer was before something else happened."""
-        behind = self.marked.low[place.run.end : min(place.after, place.run.end + NEAR)]
-        was = _WAS.search(self.marked.low[place.before : place.run.start])
-        return was is not None and finder("past").match(behind.lstrip(" ,(")) is not None
+        """Whether a sentence tells what the answer was before something else happened, or what was so earlier."""
+        behind = self.marked.low[place.run.end : min(place.after, place.run.end + NEAR)].lstrip(" ,(")
+        past = finder("past").match(behind)
+        if past is None or not _WAS.search(self.marked.low[place.before : place.run.start]):
+            return False
+        return place.label is not None or not behind[past.end() :].strip(" .!)")
 
     def _one_of_several(self, place: Place) -> bool:
         """Whether a run is an alternative to its neighbours."""

@@ -120,12 +120,11 @@ class _Lines:
                 return []
             if m.phrase and k and _COLON.fullmatch(before):
                 continue
-            if after and after.phrase and after.value != m.value and _COLON.fullmatch(behind):
+            untold = after and after.phrase and after.value != m.value and _COLON.fullmatch(behind)
+            if untold or _UNCHECKED.match(before) or grammar.no.match(behind):
                 made.append(_statement([m], "declared", "negated", group=m.start))
             elif _CHECKED.match(before) or grammar.yes.match(behind):
                 made.append(_statement([m], "declared", group=m.start))
-            elif _UNCHECKED.match(before) or grammar.no.match(behind):
-                made.append(_statement([m], "declared", "negated", group=m.start))
         head = low[start : found[0].start]
         lead = bool(_CHECKED.match(head) or _UNCHECKED.match(head) or grammar.only_fillers.match(head))
         judged = {m.value for m in found if not m.phrase} or {m.value for m in found}
@@ -162,7 +161,8 @@ class _Lines:
             entry = _ENTRY.match(low, start, end) if self._joins else None
             if not entry or entry.end() > found[0].start or not self._marked.only_values(entry.end(), end):
                 return None
-            named = not (label.search(entry["name"]) or doubtful(entry["name"]))
+            name = entry["name"]
+            named = not (label.search(name) or doubtful(name) or finder("others").search(name))
             return ("listed", entry["name"]) if named else None
         if (
             not self._joins
