@@ -10,7 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import michelangelo as mi
@@ -40,6 +40,7 @@ def test_replies_on_record(case: dict[str, Any]) -> None:
     assert {"published", "exact", "precision", "recall", "f1"} <= set(score.variants)
 
 
+@settings(deadline=None)
 @given(st.sets(st.integers(0, 20), min_size=1), st.sets(st.integers(0, 20)))
 def test_set_scores_agree_with_their_definitions(target: set[int], given_items: set[int]) -> None:
     scores = set_scores([str(n) for n in target], [str(n) for n in given_items])
@@ -54,6 +55,7 @@ def test_set_scores_agree_with_their_definitions(target: set[int], given_items: 
         assert scores["f1"] == 0
 
 
+@settings(deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_judged_without_a_fault(reply: str) -> None:
     question = SimpleNamespace(answer="JceRVzm, uFhvnPr", view="chain", params={})

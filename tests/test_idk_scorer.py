@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import michelangelo as mi
@@ -62,6 +62,7 @@ def test_replies_on_record(case: dict[str, Any]) -> None:
     assert dict(score.trace)["recognised by"]
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from("ABCD"),
     st.sampled_from("ABCD"),
@@ -77,6 +78,7 @@ def test_what_is_declared_is_recognised_in_every_wrapping_and_nothing_else(
     assert score.value == (said == answer)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["A", "(B)", "C", "not", "or", "a tin whistle", "the answer is", ".", "\n", "?", "I"])))
 def test_any_reply_gets_a_score_and_an_unrecognised_one_gets_none(words: list[str]) -> None:
     score = score_reply(OPTIONS, "B", "C", " ".join(words))
@@ -85,6 +87,7 @@ def test_any_reply_gets_a_score_and_an_unrecognised_one_gets_none(words: list[st
     assert score.raw <= score.value
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_text_that_names_no_option_is_never_read_as_one(text: str) -> None:
     quiet = "".join(c for c in text if c.upper() not in "ABCD") + " nothing"

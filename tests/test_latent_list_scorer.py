@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from michelangelo.errors import UserError
@@ -48,21 +48,25 @@ def test_replies_on_record(case: dict[str, Any]) -> None:
     assert score.variants["strict"] == score.raw
 
 
+@settings(deadline=None)
 @given(lists, st.sampled_from(WRAPPINGS))
 def test_a_right_list_is_recognised_in_every_wrapping(answer: list[int], wrapping: str) -> None:
     assert score_reply("print", str(answer), wrapping.format(answer)).value == 1
 
 
+@settings(deadline=None)
 @given(numbers, st.sampled_from(WRAPPINGS), st.sampled_from(["{}", "{:,}"]))
 def test_a_right_number_is_recognised_in_every_wrapping(answer: int, wrapping: str, form: str) -> None:
     assert score_reply("sum", str(answer), wrapping.format(form.format(answer))).value == 1
 
 
+@settings(deadline=None)
 @given(lists, lists, st.sampled_from(WRAPPINGS))
 def test_a_wrong_list_is_wrong_in_every_wrapping(answer: list[int], reply: list[int], wrapping: str) -> None:
     assert score_reply("print", str(answer), wrapping.format(reply)).value == float(reply == answer)
 
 
+@settings(deadline=None)
 @given(numbers, numbers, st.sampled_from(WRAPPINGS))
 def test_a_wrong_number_is_wrong_in_every_wrapping(answer: int, reply: int, wrapping: str) -> None:
     score = score_reply("max", str(answer), wrapping.format(reply))
@@ -70,6 +74,7 @@ def test_a_wrong_number_is_wrong_in_every_wrapping(answer: int, reply: int, wrap
     assert score.value == pytest.approx(1 - error)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["17", "[17]", "not", "or", "is", "the answer", "=", ".", "\n", ",", ">>", "**", "x"])))
 def test_any_reply_gets_a_score_and_an_unrecognised_one_gets_none(words: list[str]) -> None:
     reply = " ".join(words)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import michelangelo as mi
@@ -47,6 +47,7 @@ def test_recorded_scores_of_other_graders(vector: dict[str, Any]) -> None:
 pieces = st.lists(st.sampled_from(["heron ", "pond\n", "rain, ", "é", " ", KEY, "waits"]), max_size=60).map("".join)
 
 
+@settings(deadline=None)
 @given(pieces, pieces)
 def test_each_grader_is_its_sources_rule(target: str, rest: str) -> None:
     for reply in (KEY + rest, f"\n {KEY}{rest}", rest):

@@ -6,7 +6,7 @@ The whole measure: ``python -m tests.replies_adversary --count 20000``.
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import michelangelo as mi
@@ -30,6 +30,7 @@ def test_random_texts_raise_nothing() -> None:
     assert raising(800, 11) == []
 
 
+@settings(deadline=None)
 @given(st.sampled_from(one_question_per_view()), ANY_TEXT)
 def test_any_characters_raise_nothing(question: Question, text: str) -> None:
     score = mi.score(question, text, task=question.task)
@@ -37,6 +38,7 @@ def test_any_characters_raise_nothing(question: Question, text: str) -> None:
     assert score.extracted is not None or score.value == 0
 
 
+@settings(deadline=None)
 @given(st.sampled_from([row for row in rows() if row.finish is None]), ANY_TEXT)
 def test_thinking_before_a_reply_changes_nothing(row: Row, thought: str) -> None:
     """Whatever stands in closed thinking tags, the reply after them is read as it is alone."""
