@@ -48,6 +48,9 @@ from .pooling import running as running
 from .pooling import subset_weights as subset_weights
 from .repeated_samples import pass_at_k as pass_at_k
 from .repeated_samples import repeats as repeats
+from .sensitivity import Sensitivity as Sensitivity
+from .sensitivity import metric_sensitivity as metric_sensitivity
+from .sensitivity import prompt_sensitivity as prompt_sensitivity
 from .tags import compare_runs as compare_runs
 from .tags import tag_names as tag_names
 from .tags import with_tag as with_tag

@@ -1,4 +1,4 @@
-"""The command that shows what results say: analyze."""
+"""Commands that show what results say: analyze, sensitivity."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from michelangelo.errors import DataError, UserError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from michelangelo.analysis import Joint
+    from michelangelo.analysis import Joint, Sensitivity
     from michelangelo.results import Loaded
 
 SECTIONS = ("curves", "summary", "areas", "drops", "slopes", "parallel", "plateaus", "pooled", "running", "depths",
@@ -206,6 +206,27 @@ def _print(frame: pd.DataFrame, found: dict[str, pd.DataFrame], messages: list[s
     show_sections(data)
     for notice in notices:
         note(f"note: {notice}")
+
+
+def sensitivity(
+    files: Annotated[list[str], typer.Argument(metavar="FILES...", help="Result files, run folders or patterns.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show what hangs on the choice of metric: every other metric of the same replies against the headline score."""
+    from michelangelo import analysis
+
+    loaded, messages = _read(files)
+    frame, left_out = _rows(loaded, files)
+    messages += [*(m for one in loaded for m in _amiss(one)), *left_out]
+    for message in messages:
+        note(message)
+    _show_sensitivity(frame, analysis.metric_sensitivity(frame), messages, as_json=as_json)
+
+
+def _show_sensitivity(frame: pd.DataFrame, found: Sensitivity, messages: list[str], *, as_json: bool) -> None:
+    from dataclasses import fields
+
+    _print(frame, {f.name: getattr(found, f.name) for f in fields(found)}, messages, as_json=as_json)
 
 
 def _read(files: list[str]) -> tuple[list[Loaded], list[str]]:

@@ -185,6 +185,22 @@ _SECTIONS: dict[str, _Section] = {
         more=lambda row: f": A {row['a']}, B {row['b']}",
         empty="the two models share no measured instance",
     ),
+    "differences": _Section(
+        "the same instances otherwise",
+        (TASK, MODEL, ("setting", "b"), ("length", _length("target_tokens", "all")), ("shared", "n_shared"),
+         ("base", "mean_a"), ("setting's", "mean_b"), ("difference", "difference"), SIGNED, P),
+        more=lambda row: f": difference to {row['a']!r}",
+        empty="no instance was measured both ways",
+    ),
+    "ranks": _Section(
+        "do models keep their order?",
+        (TASK, ("setting", "setting"), ("models", "n_models"), ("instances", "n_instances"), ("Kendall's tau", "tau"),
+         ("95 % of draws", _interval("tau_low", "tau_high", "+.2f")), ("pairs that flip", "flips"),
+         ("why not", "reason")),
+        more=lambda row: f": against their order by {row['base']!r}",
+        below="pairs that flip: mean share of draws of the instances in which two models stand the other way round; "
+        "the base's own row is what the draw of instances does by itself",
+    ),
     "slope_differences": _Section(
         "slopes compared",
         (TASK, ("slope A", "slope_a"), ("slope B", "slope_b"), ("B - A", "difference"), SIGNED, P, LENGTHS,

@@ -49,6 +49,7 @@ _command(
     "perplexity --models local/gemma-3-270m --task latent_list --tokens 1k,4k --count 5 --out perplexity.jsonl",
 )
 _command(analysing.analyze, "analyze runs/first/results.jsonl --out report.html")
+_command(analysing.sensitivity, "sensitivity runs/first/results.jsonl")
 _command(converting.convert, "convert logs/*.eval results.zip other.csv --out rows.parquet --scale 100")
 app.add_typer(bank.app, name="bank")
 _command(machine.models, "models anthropic")
