@@ -3,8 +3,7 @@
 import streamlit as st
 
 from michelangelo.analysis.chiselled import steps
-from michelangelo.analysis.lesson import FIRST_SEED, LENGTHS, PARAMS, TASK, lesson_of
-from michelangelo.analysis.lesson_handout import handout
+from michelangelo.analysis.lesson import FIRST_SEED, LENGTHS, PARAMS, TASK, handout, lesson_of
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER

@@ -12,8 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from michelangelo.analysis import lesson as lessons
 from michelangelo.analysis.chiselled import steps
-from michelangelo.analysis.lesson import PARAMS, TASK, Lesson, lesson_of
-from michelangelo.analysis.lesson_handout import handout
+from michelangelo.analysis.lesson import PARAMS, TASK, Lesson, handout, lesson_of
 from michelangelo.lsq import Stream, get_task
 from michelangelo.lsq.generation import generate
 from michelangelo.web.lesson import xray as xray_view

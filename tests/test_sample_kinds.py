@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import michelangelo as mi
-from michelangelo.analysis import sample_kinds
+from michelangelo.analysis import samples
 from michelangelo.lsq import Instance
 from michelangelo.lsq.registry import get_task
 from michelangelo.scoring.stale import earlier_answers
@@ -38,8 +38,8 @@ def answered(instance: Instance, reply: str) -> dict[str, Any]:
     ],
 )
 def test_a_row_alone_tells_most_kinds(fields: dict[str, Any], kinds: list[str]) -> None:
-    assert sample_kinds.kinds(row(**fields)) == kinds
-    assert set(kinds) <= set(sample_kinds.KINDS)
+    assert samples.kinds(row(**fields)) == kinds
+    assert set(kinds) <= set(samples.KINDS)
 
 
 def test_a_value_before_a_later_update_is_a_stale_state() -> None:
@@ -50,9 +50,9 @@ def test_a_value_before_a_later_update_is_a_stale_state() -> None:
     assert final not in stale
     assert stale
     assert last not in earlier
-    assert sample_kinds.detailed(answered(instance, stale[0])) == ["stale state"]
-    assert sample_kinds.detailed(answered(instance, "[77, 78, 79]")) == ["wrong value"]
-    assert sample_kinds.detailed(answered(instance, final)) == ["correct"]
+    assert samples.detailed(answered(instance, stale[0])) == ["stale state"]
+    assert samples.detailed(answered(instance, "[77, 78, 79]")) == ["wrong value"]
+    assert samples.detailed(answered(instance, final)) == ["correct"]
     moved = mi.generate("location_tracking", tokens=2048, seed=3)
     assert "unknown" not in earlier_answers(get_task("location_tracking").solver, moved)
 
@@ -67,9 +67,9 @@ def test_another_passage_of_the_kind_is_a_wrong_occurrence() -> None:
     same = next(text for text in replies if right.endswith(text))
     assert key.query
     prefix = right.removesuffix(same)
-    assert sample_kinds.detailed(answered(instance, prefix + other))[0] == "wrong occurrence"
-    assert sample_kinds.detailed(answered(instance, right)) == ["correct"]
-    assert sample_kinds.detailed(answered(instance, same)) == ["format"]
+    assert samples.detailed(answered(instance, prefix + other))[0] == "wrong occurrence"
+    assert samples.detailed(answered(instance, right)) == ["correct"]
+    assert samples.detailed(answered(instance, same)) == ["format"]
 
 
 def test_abstaining_is_told_from_other_answers() -> None:
@@ -77,13 +77,13 @@ def test_abstaining_is_told_from_other_answers() -> None:
         instance = mi.generate("idk", tokens=1024, seed=2, kind=kind)
         letter = next(k for k, text in instance.options.items() if text == "I don't know")
         other = next(k for k in instance.options if k != letter)
-        assert sample_kinds.detailed(answered(instance, letter)) == [verdict, "abstained"]
-        assert "abstained" not in sample_kinds.detailed(answered(instance, other))
+        assert samples.detailed(answered(instance, letter)) == [verdict, "abstained"]
+        assert "abstained" not in samples.detailed(answered(instance, other))
 
 
 def test_what_can_not_be_built_again_keeps_the_rows_kinds() -> None:
     wrong = {"score": 0.0, "scores": {}, "extracted": "4", "response": "4"}
-    assert sample_kinds.detailed(row(**wrong, task="of another tool")) == ["wrong value"]
-    assert sample_kinds.detailed(row(**wrong, answer="another question")) == ["wrong value"]
-    assert sample_kinds.detailed(row(**wrong, target_tokens=2**20)) == ["wrong value"]
-    assert sample_kinds.detailed(row(**wrong, params=None, tokenizer="none")) == ["wrong value"]
+    assert samples.detailed(row(**wrong, task="of another tool")) == ["wrong value"]
+    assert samples.detailed(row(**wrong, answer="another question")) == ["wrong value"]
+    assert samples.detailed(row(**wrong, target_tokens=2**20)) == ["wrong value"]
+    assert samples.detailed(row(**wrong, params=None, tokenizer="none")) == ["wrong value"]

@@ -15,7 +15,7 @@ from michelangelo import runs
 from michelangelo.analysis import anatomy, chance_rates, xray
 from michelangelo.analysis.lesson import lesson_of, single_removals, targets
 from michelangelo.analysis.names import task_order, task_title, tasks_by_title
-from michelangelo.analysis.sample_kinds import detailed
+from michelangelo.analysis.samples import detailed
 from michelangelo.lsq import Anatomy, Cheat, Instance, get_task, task, tasks, unregister
 from michelangelo.lsq.generation import generate
 from michelangelo.plots import task_look

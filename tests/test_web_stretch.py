@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlparse
 import pytest
 
 import michelangelo as mi
-from michelangelo.analysis.stretched import stretch, verdict
+from michelangelo.analysis.chiselled import stretch, verdict
 from michelangelo.errors import TooShortError
 from michelangelo.lsq.generation import instance_code
 from michelangelo.web.instances.facts import claims, filler_units, parts

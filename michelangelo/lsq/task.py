@@ -237,7 +237,7 @@ class Task(ABC, Generic[P]):
         Args:
             instance: the question, built again.
             row: the result row: ``response``, ``extracted``, ``score``.
-            kinds: as ``analysis.sample_kinds.kinds`` tells them from the row; a task may tell others and its own.
+            kinds: as ``analysis.samples.kinds`` tells them from the row; a task may tell others and its own.
         """
         return kinds
 

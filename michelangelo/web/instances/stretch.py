@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from michelangelo.analysis.stretched import stretch, verdict
+from michelangelo.analysis.chiselled import stretch, verdict
 from michelangelo.errors import UserError
 from michelangelo.lsq.lengths import STANDARD_LENGTHS, format_length
 from michelangelo.lsq.wording import clip

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from michelangelo.analysis import samples
-from michelangelo.analysis.sample_kinds import kinds_of, remark
+from michelangelo.analysis.samples import kinds_of, remark
 from michelangelo.errors import UserError
 from michelangelo.lsq.wording import dollars, plural
 from michelangelo.results.table.schema import MEASURED
