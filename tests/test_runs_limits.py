@@ -19,7 +19,7 @@ from michelangelo import runs
 from michelangelo.errors import ProviderError, UserError
 from michelangelo.lsq import Task
 from michelangelo.models import Completion, Request
-from michelangelo.runs import gates
+from michelangelo.runs import throttles
 from michelangelo.runs.limits import read_limits
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY
@@ -149,7 +149,7 @@ def test_requests_per_minute_are_kept(tmp_path: Path) -> None:
 
     plan = replace(PLAN, count=25, concurrency=32, limits={"fake": {"requests_per_minute": 2400}})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gates, "WINDOW_S", 0.5)
+        patch.setattr(throttles, "WINDOW_S", 0.5)
         run_all(plan, tmp_path / "run", Fake(reply))
     assert sum(at - sent[0] < 0.05 for at in sent) <= 22
     assert sent[-1] - sent[0] > 0.1

@@ -17,7 +17,7 @@ LONGEST_SENTENCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ErrorBody:
     """An error body taken apart.
 
     Attributes:
@@ -128,21 +128,21 @@ def lost(error: BaseException, *, who: str = "the provider") -> ProviderError:
     return ProviderError(redact(f"asking {who} failed: {type(error).__name__}: {words}"))
 
 
-def read_body(body: Any) -> Problem:
+def read_body(body: Any) -> ErrorBody:
     """An error body of any dialect taken apart; never raises."""
     values = _json(body)
     if isinstance(values, list) and len(values) == 1:
         values = values[0]
     if not isinstance(values, Mapping):
-        return Problem(_plain(values), details=values if isinstance(values, list) else None)
+        return ErrorBody(_plain(values), details=values if isinstance(values, list) else None)
     inner = values.get("error", values)
     if not isinstance(inner, Mapping):
-        return Problem(_plain(inner), _kind(values), _text(values.get("param")), details=values)
+        return ErrorBody(_plain(inner), _kind(values), _text(values.get("param")), details=values)
     message = inner.get("message") or inner.get("detail") or values.get("message") or inner.get("error") or inner
     code = next((c for c in (inner.get("code"), values.get("code")) if isinstance(c, int) and 400 <= c < 600), None)
     raw = inner.get("metadata", {}).get("raw") if isinstance(inner.get("metadata"), Mapping) else None
     message = _plain(message) + (f" {_plain(raw)}" if raw else "")
-    return Problem(message, _kind(values, inner), _text(inner.get("param")), code, values)
+    return ErrorBody(message, _kind(values, inner), _text(inner.get("param")), code, values)
 
 
 def unsupported_parameter(body: Any, sent: Collection[str] = ()) -> str | None:
@@ -271,7 +271,7 @@ _UNSUPPORTED = re.compile(
 _NAMED = re.compile(r"['\"`]([A-Za-z_][\w.]*)['\"`]|supplied: (\w+)|^([\w.]+): ")
 
 
-def _effective(status: int, problem: Problem) -> int:
+def _effective(status: int, problem: ErrorBody) -> int:
     """The response's HTTP status, or the one its body stands for where the response claims success."""
     if status >= 400:
         return status
@@ -282,7 +282,7 @@ def _effective(status: int, problem: Problem) -> int:
     )
 
 
-def _is_overlong(problem: Problem) -> bool:
+def _is_overlong(problem: ErrorBody) -> bool:
     return bool(_OVERFLOW.search(problem.message.lower()))
 
 
@@ -291,7 +291,7 @@ def _overflows(number: int, text: str) -> bool:
     return bool(number == 413 or loose or _OVERFLOW.search(text))
 
 
-def _too_large_for_rate(text: str, problem: Problem, headers: Mapping[str, str], sent: float | None) -> bool:
+def _too_large_for_rate(text: str, problem: ErrorBody, headers: Mapping[str, str], sent: float | None) -> bool:
     if _TOO_LARGE_FOR_RATE.search(text):
         return True
     match = _LIMIT_ASKED.search(text)
@@ -304,7 +304,7 @@ def _too_large_for_rate(text: str, problem: Problem, headers: Mapping[str, str],
     return sent is not None and any(limit.isdigit() and 0 < int(limit) < sent for limit in limits)
 
 
-def _out_of_money(number: int, text: str, problem: Problem) -> bool:
+def _out_of_money(number: int, text: str, problem: ErrorBody) -> bool:
     if number == 402 or "insufficient_quota" in text:
         return True
     google = "resource_exhausted" in problem.kind

@@ -12,10 +12,10 @@ from michelangelo.errors import MichelangeloError, ProviderError
 from michelangelo.lsq.instance import Instance
 from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model, Request
-from michelangelo.runs.gates import Gates
 from michelangelo.runs.limits import parties
 from michelangelo.runs.policy import Clock, Fault, Policy, fault_of
 from michelangelo.runs.spending import UNBILLED, Spending
+from michelangelo.runs.throttles import Throttles
 from michelangelo.runs.waits import Wait
 from michelangelo.scoring.sent import SentCounter
 
@@ -105,8 +105,8 @@ class Attempts:
         in_flight: requests under way.
     """
 
-    def __init__(self, gates: Gates, spending: Spending, policy: Policy, clock: Clock) -> None:
-        self._gates, self._spending, self._policy, self._clock = gates, spending, policy, clock
+    def __init__(self, throttles: Throttles, spending: Spending, policy: Policy, clock: Clock) -> None:
+        self._throttles, self._spending, self._policy, self._clock = throttles, spending, policy, clock
         self.in_flight = 0
 
     async def complete(self, model: Model, request: Request, size: Size) -> tuple[Completion, float]:
@@ -122,7 +122,7 @@ class Attempts:
         attempts, costs = 0, []
         failed: Counter[bool] = Counter()
         while True:
-            await self._gates.allow(model.name, size.tokens + request.max_output_tokens)
+            await self._throttles.allow(model.name, size.tokens + request.max_output_tokens)
             result, taken = await self._attempt(model, request, size)
             completion = result if isinstance(result, Completion) else failure(result.status, str(result))
             attempts += completion.attempts
@@ -141,11 +141,11 @@ class Attempts:
             return replace(completion, attempts=attempts, cost_usd=sum(known) if known else None), taken
 
     async def _back_off(self, model: Model, fault: Fault, wait: Wait, seconds: float) -> None:
-        """A busy provider is left in peace by all requests, which the gate sees to; else only this one pauses."""
+        """A busy provider is left in peace by all requests, which the throttle sees to; else only this one pauses."""
         if fault.busy:
-            self._gates.hold(model.name, seconds, wait)
+            self._throttles.hold(model.name, seconds, wait)
         else:
-            await self._gates.pause(wait, seconds)
+            await self._throttles.pause(wait, seconds)
 
     async def _attempt(self, model: Model, request: Request, size: Size) -> tuple[Completion | ProviderError, float]:
         most = model.price_usd(size.at_most, request.max_output_tokens)

@@ -22,7 +22,6 @@ from michelangelo.runs.attempts import Attempts, Prepared, Size, Sizes, failure
 from michelangelo.runs.builders import Builders, builders_needed
 from michelangelo.runs.cache import CACHED, ReplyCache
 from michelangelo.runs.estimate import SMALLEST_BUDGET, fits_window, output_limit
-from michelangelo.runs.gates import Gates
 from michelangelo.runs.haystacks import Haystacks
 from michelangelo.runs.plan import Cell, Key, Plan
 from michelangelo.runs.policy import Clock, Policy, timeout_s
@@ -31,6 +30,7 @@ from michelangelo.runs.rows import result_row
 from michelangelo.runs.spending import OutOfBudgetError, Spending
 from michelangelo.runs.store import Rows, RunFolder
 from michelangelo.runs.tally import SCORED, Tally
+from michelangelo.runs.throttles import Throttles
 from michelangelo.runs.until import Watch, claims_of
 from michelangelo.runs.waits import Waits, to_state
 from michelangelo.scoring.outcome import judge
@@ -150,8 +150,8 @@ class Session:
         if not left:
             return
         largest = max(self.plan.lengths) + (self.plan.max_output_tokens or 0)
-        gates = Gates(self.plan, self.models, self.clock, self.waits, largest)
-        self.attempts = Attempts(gates, self.spending, self.policy, self.clock)
+        throttles = Throttles(self.plan, self.models, self.clock, self.waits, largest)
+        self.attempts = Attempts(throttles, self.spending, self.policy, self.clock)
         async with AsyncExitStack() as stack:
             builders = Builders(self.plan, self.counter, builders_needed(self._open_cells(left), self.models.values()))
             stack.push_async_callback(builders.close)
@@ -160,7 +160,7 @@ class Session:
             stack.push_async_callback(haystacks.close)
             async with asyncio.TaskGroup() as group:
                 for name in left:
-                    group.create_task(_Lane(self, name, gates, haystacks).run())
+                    group.create_task(_Lane(self, name, throttles, haystacks).run())
 
     def _open_keys(self, name: str) -> Iterator[tuple[int, Cell, Key]]:
         for number, cell in enumerate(self.plan.cells()):
@@ -295,8 +295,8 @@ class Asked:
 class _Lane:
     """One model's way through the plan: instances built ahead, a place at its provider, one task per question."""
 
-    def __init__(self, session: Session, name: str, gates: Gates, haystacks: Haystacks) -> None:
-        self._session, self._name, self._gates, self._haystacks = session, name, gates, haystacks
+    def __init__(self, session: Session, name: str, throttles: Throttles, haystacks: Haystacks) -> None:
+        self._session, self._name, self._throttles, self._haystacks = session, name, throttles, haystacks
         self._model, self._sizes = session.models[name], session.sizes[name]
         self._ahead: asyncio.Queue[tuple[Key, Cell, asyncio.Task[Instance]] | None] = asyncio.Queue(AHEAD)
         self._out_of_budget = False
@@ -328,15 +328,15 @@ class _Lane:
     async def _ask_in_order(self, group: asyncio.TaskGroup) -> None:
         while (following := await self._ahead.get()) is not None:
             key, cell, building = following
-            await self._gates.enter(self._name)
+            await self._throttles.enter(self._name)
             if not self._may_ask():
-                self._gates.leave(self._name)
+                self._throttles.leave(self._name)
                 await self._haystacks.release(self._name, cell)
                 return
             try:
                 instance = await asyncio.shield(building)
             except BaseException:
-                self._gates.leave(self._name)
+                self._throttles.leave(self._name)
                 raise
             group.create_task(self._ask(key, cell, instance))
 
@@ -362,7 +362,7 @@ class _Lane:
                 await keeping
                 raise
         finally:
-            self._gates.leave(self._name)
+            self._throttles.leave(self._name)
             await asyncio.shield(self._haystacks.release(self._name, cell))
 
     async def _outcome(self, request: Request, instance: Instance) -> Asked:
@@ -385,7 +385,7 @@ class _Lane:
             window = self._model.context_window
             why = f"prompt and output limit, {needed:,.0f} tokens, exceed the model's window of {window:,}; not sent"
             return failure("context_overflow", why, attempts=0)
-        allowance = self._gates.allowance(self._name)
+        allowance = self._throttles.allowance(self._name)
         if allowance is not None and needed > allowance:
             why = f"the request alone, {needed:,.0f} tokens, is larger than the {allowance:,.0f} per minute; not sent"
             return failure("exceeds_rate_tier", why, attempts=0)

@@ -1,7 +1,7 @@
-"""Gates in front of providers: how many requests at once, how many requests and tokens per minute, and pauses.
+"""Throttles in front of providers: how many requests at once, how many requests and tokens per minute, and pauses.
 
-Every provider has a gate of its own, so that one that is slow or asks for patience holds up no other. A model with
-limits of its own (or one that can take few requests at once, such as a local one) has a second gate before it.
+Every provider has a throttle of its own, so that one that is slow or asks for patience holds up no other. A model with
+limits of its own (or one that can take few requests at once, such as a local one) has a second throttle before it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WINDOW_S = 10.0
 """An allowance per minute is handed out in windows of that length, seconds: a burst at the start stays small."""
 
 
-class Gate:
+class Throttle:
     """What one provider or model lets through.
 
     Attributes:
@@ -88,8 +88,8 @@ class _Allowance:
         await self._limiter.acquire(min(amount, self._limiter.max_rate))
 
 
-class Gates:
-    """The gates of a run by model.
+class Throttles:
+    """The throttles of a run by model.
 
     Args:
         plan: says the limits.
@@ -101,26 +101,26 @@ class Gates:
 
     def __init__(self, plan: Plan, models: Mapping[str, Model], clock: Clock, waits: Waits, largest: float) -> None:
         self._clock, self._waits = clock, waits
-        by_provider: dict[str, Gate] = {}
-        self._gates: dict[str, tuple[Gate, ...]] = {}
+        by_provider: dict[str, Throttle] = {}
+        self._throttles: dict[str, tuple[Throttle, ...]] = {}
         for name, model in models.items():
             provider, own = parties(name)[0], dict(limits_for(plan.limits, name))
             if provider not in by_provider:
                 shared = {"concurrency": _shared(plan, provider), **plan.limits.get(provider, {})}
-                by_provider[provider] = Gate(provider, shared, clock, waits, largest=largest)
+                by_provider[provider] = Throttle(provider, shared, clock, waits, largest=largest)
             most = model.concurrency
             if most is not None:
                 own["concurrency"] = min(own.get("concurrency", most), most)
-            more = (Gate(name, own, clock, waits, largest=largest),) if own else ()
-            self._gates[name] = (*more, by_provider[provider])
+            more = (Throttle(name, own, clock, waits, largest=largest),) if own else ()
+            self._throttles[name] = (*more, by_provider[provider])
 
-    def of(self, model: str) -> tuple[Gate, ...]:
-        """A model's gates, its provider's last."""
-        return self._gates[model]
+    def of(self, model: str) -> tuple[Throttle, ...]:
+        """A model's throttles, its provider's last."""
+        return self._throttles[model]
 
     def at_once(self, model: str) -> int:
         """Most requests of one model at once."""
-        return min(gate.concurrency for gate in self.of(model) if gate.concurrency)
+        return min(throttle.concurrency for throttle in self.of(model) if throttle.concurrency)
 
     def allowance(self, model: str) -> float | None:
         """The least allowance of tokens per minute, or ``None`` where none is known."""
@@ -130,10 +130,10 @@ class Gates:
         """Wait for a free place; ``leave`` gives it back."""
         taken: list[asyncio.Semaphore] = []
         try:
-            for gate in self.of(model):
-                if gate.slots is not None:
-                    await gate.slots.acquire()
-                    taken.append(gate.slots)
+            for throttle in self.of(model):
+                if throttle.slots is not None:
+                    await throttle.slots.acquire()
+                    taken.append(throttle.slots)
         except asyncio.CancelledError:
             for slots in taken:
                 slots.release()
@@ -141,9 +141,9 @@ class Gates:
 
     def leave(self, model: str) -> None:
         """Give a place back."""
-        for gate in self.of(model):
-            if gate.slots is not None:
-                gate.slots.release()
+        for throttle in self.of(model):
+            if throttle.slots is not None:
+                throttle.slots.release()
 
     def hold(self, model: str, seconds: float, why: Wait) -> None:
         """Hold all requests to a model's provider back."""
@@ -156,17 +156,17 @@ class Gates:
             model: whom it goes to.
             tokens: what it takes of the allowance, prompt and output limit.
         """
-        gates = self.of(model)
+        throttles = self.of(model)
         while True:
-            await self._open(gates)
-            for gate in gates:
-                await gate.allow(tokens)
-            if not any(gate.held_s for gate in gates):
+            await self._open(throttles)
+            for throttle in throttles:
+                await throttle.allow(tokens)
+            if not any(throttle.held_s for throttle in throttles):
                 return
 
-    async def _open(self, gates: Sequence[Gate]) -> None:
-        while held := max(gate.held_s for gate in gates):
-            await self.pause(gates[-1].held_for, held)
+    async def _open(self, throttles: Sequence[Throttle]) -> None:
+        while held := max(throttle.held_s for throttle in throttles):
+            await self.pause(throttles[-1].held_for, held)
 
     async def pause(self, wait: Wait, seconds: float) -> None:
         """Do nothing for so many seconds; it is noted why."""
