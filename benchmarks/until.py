@@ -18,8 +18,8 @@ import numpy.typing as npt
 from scipy.stats import binom, norm
 
 from benchmarks.coverage import TRUTHS, percent, shared, table, write_between
-from michelangelo.analysis.intervals import wilson
-from michelangelo.runs.betting import log_wealth
+from michelangelo.analysis.intervals import mean_interval, wilson
+from michelangelo.runs.betting import anytime_interval, log_wealth
 from michelangelo.runs.until import Watch, claims_of
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +45,24 @@ def watched_coverage(looks: int, times: int, seed: int = 0) -> dict[str, float]:
         scores = (np.random.default_rng([seed, looks, int(100 * share)]).random((times, looks)) < share).astype(float)
         found[f"0/1, {share:g}"] = 1 - float(ever_outside(scores, share).mean())
     return found
+
+
+def fixed_coverage(looks: int, times: int, seed: int = 0) -> float:
+    """The same of Wilson's interval for a fixed number, looked at from the fifth 0/1 score on; true share 0.5."""
+    n = np.arange(1, looks + 1)
+    means = (np.random.default_rng(seed).random((times, looks)) < 0.5).cumsum(axis=1) / n
+    low, high = wilson(means, np.broadcast_to(n, means.shape))
+    return float(((low <= 0.5) & (high >= 0.5))[:, 4:].all(axis=1).mean())
+
+
+def width_ratio(n: int, times: int = 100, seed: int = 0) -> float:
+    """The width of the watched interval over that of ``mean_interval``, on average over the graded truths."""
+    ratios = []
+    for number, (draw, _) in enumerate(TRUTHS.values()):
+        for scores in draw(np.random.default_rng([seed, n, number]), (times // len(TRUTHS), n)):
+            fixed, watched = mean_interval(scores), anytime_interval(scores)
+            ratios.append((watched[1] - watched[0]) / (fixed[1] - fixed[0]))
+    return float(np.mean(ratios))
 
 
 @lru_cache
@@ -150,9 +168,13 @@ def tables(times: int) -> Iterator[str]:
     yield table(
         f"Share of sets, %, whose truth is inside at every one of so many looks; {len(TRUTHS)} graded truths and "
         f"{len(SHARES)} of 0/1 scores, {times:,} sets each.",
-        ("looks", "average", "worst"),
-        ((n, percent(float(np.mean([*v.values()]))), percent(min(v.values()))) for n, v in found.items()),
-    )
+        ("looks", "average", "worst", "Wilson's at each look, 0/1, 0.5", "width, times a fixed number's"),
+        (
+            (n, percent(float(np.mean([*v.values()]))), percent(min(v.values())), percent(fixed_coverage(n, times)),
+             f"{width_ratio(n):.2f}")
+            for n, v in found.items()
+        ),
+    )  # fmt: skip
     singles = {f"{share:g} against {BOUND}": savings(share, times) for share in SHARES}
     pairs = {
         f"{a:g} against {b:g}, same questions": pair_savings(a, b, times)

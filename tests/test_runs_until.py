@@ -137,6 +137,8 @@ def test_an_instance_counts_once_all_before_it_and_all_its_repeats_are_there() -
 def test_the_truth_is_inside_at_every_look_and_few_runs_err() -> None:
     assert min(benchmark.watched_coverage(150, 300).values()) > 0.92  # 0.95 but for the chance of 300 sets
     assert benchmark.errors(60, most=120)["wrong"] <= 0.1
+    assert benchmark.fixed_coverage(150, 300) < 0.8, "what an interval for a fixed number holds when it is watched"
+    assert 1.2 < benchmark.width_ratio(30, 40) < 2.2
     sure = benchmark.savings(0.95, 200)
     assert sure["median"] < 0.6 * sure["fixed"]
     assert sure["wrong"] <= 0.05
