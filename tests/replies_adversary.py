@@ -174,6 +174,7 @@ def _long(count: int, seed: int, show: int) -> int:
     slow = []
     times = []
     for question in {question.task: question for question in one_question_per_view()}.values():
+        mi.score(question, "The answer is A.", task=question.task)  # compiles the grammar
         for shape in SHAPES:
             short, long = (seconds(question, shape, size) for size in SIZES)
             times.append((long, question.task, shape))

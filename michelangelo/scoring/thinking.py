@@ -10,6 +10,8 @@ _TAG = re.compile(
     rf"<(?P<close>/?)(?:{_NAMES})>|\[(?P<close_bracket>/?)think\]|◁(?P<close_triangle>/?)think▷",
     re.IGNORECASE,
 )
+_MARK = re.compile("think|thought|reasoning", re.IGNORECASE)
+"""What every tag holds: texts without it, however many brackets they have, are passed over fast."""
 _CHANNEL = re.compile(
     r"(?:<\|start\|>[a-z_ ]{0,20})?<\|channel\|>(?P<name>[^<]{0,200})(?:<\|constrain\|>[^<]{0,40})?<\|message\|>"
     r"|(?P<end><\|(?:end|return|call)\|>)"
@@ -49,7 +51,7 @@ def split_thinking(text: str) -> Reply:
     thinking: list[str] = []
     at, inside = 0, False
     channels = "<|message|>" in text
-    spots = _CHANNEL.finditer(text) if channels else _TAG.finditer(text)
+    spots = _CHANNEL.finditer(text) if channels else _TAG.finditer(text if _MARK.search(text) else "")
     for spot in spots:
         if channels:
             (thinking if inside else answer).append(text[at : spot.start()])
