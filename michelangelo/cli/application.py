@@ -39,7 +39,8 @@ _command(
     evaluation.run,
     "run --models reader/oracle,reader/chance --tasks latent_list --tokens 2k,8k --count 20 --out runs/first",
 )
-_command(evaluation.score, "score runs/first/results.jsonl")
+_command(evaluation.score, "score runs/first/results.jsonl --explain")
+_command(evaluation.replies, "replies runs/first/results.jsonl")
 _command(converting.audit, "audit 8needle_0.parquet --out 8needle_sound.parquet")
 _command(measuring.xray, "xray latent_list --tokens 1k,8k --set complexity=5")
 _command(measuring.cheats, "cheats latent_list --tokens 1k,8k --set complexity=5")

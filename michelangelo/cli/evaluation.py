@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from michelangelo.cli.options import AsJson, TaskParams, at_least, listed, read_settings, whole_number
-from michelangelo.cli.output import cell, echo, note, print_json, progress_bar, table
+from michelangelo.cli.output import cell, echo, note, one_line, print_json, progress_bar, table
 from michelangelo.errors import UserError
 
 if TYPE_CHECKING:
@@ -280,15 +280,59 @@ def _end(at_end: Progress) -> None:
 def score(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A results.jsonl, or a run's folder.")],
     out: Annotated[Path | None, typer.Option("--out", help="File to write; left out: beside FILE.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Print how each reply is read, its values marked.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Score stored responses again, without asking a model; the old scores are kept in each row."""
     from michelangelo.runs import rescore
 
     done = rescore(file, out)
+    if explain and not as_json:
+        _explain(done.path)
     if as_json:
         print_json({**{k: getattr(done, k) for k in ("rows", "scored", "changed", "left")}, "path": str(done.path)})
         return
     echo(f"{done.scored:,} of {done.rows:,} rows scored again, {done.changed:,} changed; written to {done.path}")
     if done.left:
         echo(f"{done.left:,} rows were copied as they are: no response or reference, or a task that is not known here")
+
+
+def _explain(path: Path) -> None:
+    """How each reply of a row file is read."""
+    from michelangelo.analysis.replies import explained, read_row
+    from michelangelo.runs.rows import read_rows
+
+    for row in read_rows(path):
+        judged = read_row(row)
+        if judged is not None:
+            echo(one_line(f"{row.get('model')} · {row['task']} · {row.get('instance_id')} · score {judged.value:.3f}"))
+            for line in explained(judged):
+                echo(f"  {one_line(line)}")
+
+
+def replies(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Runs, result files of any tool, or patterns.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show how models word their answers, and how means and ranks change with strict, careful and lenient reading."""
+    from michelangelo.analysis.replies import READINGS, reply_forms
+    from michelangelo.results import load_results
+
+    found = reply_forms(load_results(*files))
+    if as_json:
+        print_json(found.to_dict("records"))
+        return
+    rows = []
+    for row in found.to_dict("records"):
+        means = [f"{row[name]:.3f} ({row[f'rank_{name}']:g})" for name in READINGS]
+        forms = ", ".join(f"{form} {count:,}" for form, count in row["forms"].items())
+        rows.append(
+            [row["task"], row["model"], row["n"], *means, f"{row['ambiguous']:.1%}", f"{row['unparsed']:.1%}", forms]
+        )
+    table(("task", "model", "replies", *READINGS, "ambiguous", "unparsed", "forms"), rows)
+    echo(
+        "Mean score and, in brackets, rank among the task's models: of the reply as it is (strict), as a careful person"
+    )
+    echo("reads it, and by the last value it names in whatever way (lenient).")

@@ -42,6 +42,8 @@ def generate(
         TooShortError: ``tokens`` is below the smallest feasible length, which the error names.
     """
     counter = get_tokenizer(tokenizer) if isinstance(tokenizer, str) else tokenizer
+    if not hasattr(counter, "count"):
+        raise UserError(f"tokenizer={tokenizer!r} is no counter; write a name such as {DEFAULT_TOKENIZER!r}")
     if isinstance(tokens, str):
         tokens = parse_length(tokens)
     if not is_whole(tokens):

@@ -177,4 +177,6 @@ def get_task(name: str) -> Task[Any]:
     Raises:
         UserError: where there is none of that name; suggests the nearest.
     """
+    if not isinstance(name, str):
+        raise UserError(f"task {name!r} is no name; write one such as 'latent_list'")
     return TASKS.get(name)

@@ -240,6 +240,9 @@ def read_files(*patterns: str | Path, details: Details = True, given: Given | No
 
 def _read_sets(patterns: Sequence[str | Path], details: Details, given: Given | None) -> tuple[list[Loaded], list[str]]:
     """The sets, and a sentence on each file that merely matched a pattern and holds nothing usable."""
+    for pattern in patterns:
+        if not isinstance(pattern, str | Path):
+            raise UserError(f"{pattern!r} is no file; give names or patterns one by one, as in load_results('a', 'b')")
     loaded: dict[str, Loaded] = {}
     refused: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
