@@ -266,7 +266,7 @@ def described(proposal: Proposal, given: Given) -> Sequence[str]:
 
 
 def sniff(look: Look) -> bool:
-    """Whether the file is a table at all: a header and soon a row of as many cells, or JSON objects with a number."""
+    """Whether the file is a table at all: a header, a row of as many cells or more, or JSON objects with a number."""
     if look.kind in ("parquet", "xlsx"):
         return len(look.columns) > 1 and not look.names >= _INSTANCES
     if look.kind in ("lines", "array"):
@@ -280,7 +280,7 @@ def _has_rows(look: Look) -> bool:
         return False
     lines = [line for line in text.lstrip().splitlines()[:_TRIED_LINES] if line.strip()]
     widths = [len(cells) for cells in csv.reader(lines, delimiter=look.separator)]
-    return len(widths) > 1 and widths[0] > 1 and widths[0] in widths[1:]
+    return len(widths) > 1 and widths[1] >= widths[0] > 1 and widths[0] in widths[1:]
 
 
 @result_format("any_table", "a table with columns of its own", sniff, late=2)
