@@ -132,7 +132,9 @@ def score_reply(key: str, answer: str, response: str) -> Score:
     """
     target = answer.removeprefix(key)
     longest = _LONGEST_FACTOR * len(answer) + _LONGEST_EXTRA
-    response = split_thinking(response).answer
+    apart = split_thinking(response)
+    if apart.thinking or apart.truncated:  # else as it came: to ``strict`` a line break in front is another text
+        response = apart.answer
     reply = response[:longest]
     scores = variants(key, target, reply)
     flags = ("overlong",) if len(response) > longest else ()
