@@ -69,7 +69,7 @@ def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     at = page("degradation_curves")
     shown = figures(at)
     titles = [f["layout"]["annotations"][0]["text"] for f in shown]
-    assert titles[:2] == ["latent_list", "mrcr · 4 needles"]
+    assert titles[:2] == ["latent_list · standard", "mrcr · 4 needles"]
     assert len(titles) == 4
     assert set(titles[2:]) <= set(read_file(published_file()).frame["task"]) | {BABILONG}
     models = [[n for n in names(f) if "chance" not in n] for f in shown]
@@ -79,7 +79,7 @@ def test_the_first_view_is_a_readable_few_of_the_samples() -> None:
     points = at.dataframe[0].value
     assert set(points["interval by"]) == {"published", "wilson", "bayesian-bootstrap"}
     sources = set(points["source"])
-    assert {"sample: published", "sample: readers_latent_list", "sample: readers_mrcr"} == sources
+    assert {"sample: published", "sample: readers_latent_list_paper", "sample: readers_mrcr"} == sources
 
 
 def test_a_link_says_which_results_are_in_use(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ class Bell(Toy):
     paper = 4
     diagnosed = ("wrong value",)
     cheats = (Cheat("deaf", "Hears nothing and counts nothing.", lambda reading: ()),)
+    levels = ({"complexity": 1}, {"complexity": 9})
 
     def diagnose(self, instance: Instance, row: Mapping[str, Any], kinds: list[str]) -> list[str]:
         """Whether the count is off by one."""

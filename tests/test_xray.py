@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import math
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +17,7 @@ from michelangelo.analysis.lsq_xray import DEPTHS, PAIRS, measure
 from michelangelo.analysis.xray_edits import Answers, exchanged, units, without
 from michelangelo.analysis.xray_looks import Piece, pieces, separability, words
 from michelangelo.analysis.xray_readers import list_everything, listing, shape
+from michelangelo.cli import main
 from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq import Reading, Stream, get_task, tasks
 from michelangelo.lsq.generation import generate
@@ -259,8 +263,8 @@ def test_cheats_are_measured_beside_what_needs_no_reading() -> None:
     assert woven["initial"].score.mean <= woven["initial"].floor.mean
     counted = {one.name: one for one in cheats("latent_list", {"view": "len"}, tokens=2048, instances=8)}
     assert counted["counter"].score.mean == 1
-    with pytest.raises(UserError, match="idk names no cheats"):
-        cheats("idk", tokens=2048, instances=2)
+    with toy_task(), pytest.raises(UserError, match="toy names no cheats"):
+        cheats("toy", tokens=200, instances=2)
 
 
 def test_cheap_readers_are_readers_of_the_prompt_alone() -> None:
@@ -275,3 +279,33 @@ def test_cheap_readers_are_readers_of_the_prompt_alone() -> None:
     prompt = generate("idk", tokens=1500, seed=0).messages
     refused = asyncio.run(open_model("reader/stretch").complete(Request(prompt)))
     assert (refused.text, refused.status) == (None, "provider_error")
+
+
+def test_the_page_of_cheats_holds_every_task_in_two_forms() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "cheats.md").read_text()
+    command = re.search(r"`(michelangelo cheats --all [^`]*)`", page)
+    assert command
+    for name, task in tasks().items():
+        assert f"## {task.title}\n" in page, name
+        assert len(task.cheats) == 5, name
+        for cheat in task.cheats:
+            assert f"- `{cheat.name}`: {cheat.summary}\n" in page
+            assert page.count(f"| {cheat.name} | ") >= 6
+        for level in task.levels:
+            said = ", ".join(f"{key}={value}" for key, value in level.items())
+            assert f"**{task.title}, {said}: " in page
+
+
+def test_a_page_of_cheats_is_what_the_command_prints(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["cheats", "hashhop", "--tokens", "1k,2k", "--instances", "5", "--set", "hops=3"]
+    assert main([*asked, "--out", str(tmp_path / "page.md")]) == 0
+    capsys.readouterr()
+    assert main([*asked, "--json"]) == 0
+    (printed,) = json.loads(capsys.readouterr().out)
+    page = (tmp_path / "page.md").read_text()
+    assert "**HashHop, hops=3: 5 instances per length from seed 0**" in page
+    for length, scores in printed["scores"].items():
+        for one in scores:
+            assert f"| {one['name']} | {int(length) // 1024}K | {one['score']['mean']:.2f} (" in page
+    assert main(["cheats"]) == 2
+    assert main(["cheats", "hashhop", "--all"]) == 2

@@ -7,23 +7,27 @@ and the answer from as many units as the cheat keeps, drawn at random.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from michelangelo.analysis.intervals import Measured, measured
 from michelangelo.analysis.xray_readers import guessing_score
-from michelangelo.errors import UserError
+from michelangelo.errors import TooShortError, UserError
 from michelangelo.lsq.generation import check_feasible
 from michelangelo.lsq.instance import Instance
+from michelangelo.lsq.lengths import format_length
 from michelangelo.lsq.randomness import Stream
-from michelangelo.lsq.registry import get_task
+from michelangelo.lsq.registry import get_task, tasks
 from michelangelo.lsq.task import Cheat, Reading, Task
 from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER, get_tokenizer
 from michelangelo.models.readers import STRATEGIES
 
 DRAWS = 5
 """Random choices of as many units per instance."""
+
+MOST_KEPT = 0.5
+"""Share of the units that a cheat may read to be called cheap."""
 
 FLOORS = ("a random guess", "no unit at all", "as many units at random")
 
@@ -39,6 +43,8 @@ class CheatScore:
         floor: what needs no reading: the best of ``FLOORS``, 0 to 1.
         floor_from: which of them that is.
         kept: share of the units that it goes by, 0 to 1.
+        is_cheap: whether it keeps at most half of the units, or answers without the solver; one that keeps nearly all
+            has found nothing to leave out.
     """
 
     name: str
@@ -47,6 +53,7 @@ class CheatScore:
     floor: Measured
     floor_from: str
     kept: Measured
+    is_cheap: bool
 
 
 @dataclass
@@ -80,7 +87,8 @@ class CheatNotes:
         floors = {name: self._floors[cheat.name, name] for name in FLOORS}
         best = max(floors, key=lambda name: math.fsum(floors[name]))
         score, kept = measured(self._scores[cheat.name]), measured(self._kept[cheat.name])
-        return CheatScore(cheat.name, cheat.summary, score, measured(floors[best]), best, kept)
+        is_cheap = cheat.answer is not None or (kept.mean or 0.0) <= MOST_KEPT
+        return CheatScore(cheat.name, cheat.summary, score, measured(floors[best]), best, kept, is_cheap)
 
     def _score(self, cheat: Cheat, instance: Instance, kept: Reading) -> float:
         try:
@@ -177,3 +185,100 @@ def cheats(
         if progress:
             progress(i + 1, instances)
     return notes.found()
+
+
+@dataclass(frozen=True, slots=True)
+class CheatTable:
+    """The cheats of one task with one set of parameters, at several lengths.
+
+    Attributes:
+        task: registered name.
+        params: parameters that were set.
+        instances: fresh instances per length.
+        seed: of the first.
+        scores: by length in tokens.
+    """
+
+    task: str
+    params: Mapping[str, Any]
+    instances: int
+    seed: int
+    scores: Mapping[int, tuple[CheatScore, ...]]
+
+    columns: ClassVar = ("cheat", "length", "score", "floor", "the floor is", "kept")
+
+    @property
+    def title(self) -> str:
+        """What was measured, in words."""
+        said = ", ".join(f"{name}={value}" for name, value in self.params.items())
+        of = f"{self.instances} instances per length from seed {self.seed}"
+        return f"{get_task(self.task).title}{f', {said}' if said else ''}: {of}"
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """A row per cheat and length, as ``columns`` names them."""
+        found: list[tuple[str, ...]] = []
+        for of_cheat in zip(*self.scores.values(), strict=True):
+            for length, one in zip(self.scores, of_cheat, strict=True):
+                kept = f"{one.kept.mean or 0:.0%}"
+                found.append((one.name, format_length(length), str(one.score), str(one.floor), one.floor_from, kept))
+        return found
+
+    def summaries(self) -> dict[str, str]:
+        """What each cheat does."""
+        return {one.name: one.summary for one in next(iter(self.scores.values()))}
+
+
+def report(
+    task: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    lengths: Sequence[int],
+    instances: int = 30,
+    seed: int = 0,
+    tokenizer: str = DEFAULT_TOKENIZER,
+) -> Iterator[CheatTable]:
+    """The cheats of one task, or of every task that names some, in an easy and a hard form.
+
+    Of every task the lengths are those given or, where that is more, the smallest feasible one.
+
+    Raises:
+        UserError: as ``cheats``.
+        TooShortError: of one task, a length below the smallest feasible one.
+    """
+    given: dict[str, Any] = {"instances": instances, "seed": seed, "tokenizer": tokenizer}
+    if task is not None:
+        scores = {length: cheats(task, params, tokens=length, **given) for length in lengths}
+        yield CheatTable(task, dict(params or {}), instances, seed, scores)
+        return
+    for name, one in tasks().items():
+        for level in one.levels if one.cheats else ():
+            scores = {}
+            for length in lengths:
+                try:
+                    scores[length] = cheats(name, level, tokens=length, **given)
+                except TooShortError as error:
+                    scores[error.smallest] = cheats(name, level, tokens=error.smallest, **given)
+            yield CheatTable(name, level, instances, seed, scores)
+
+
+def markdown(tables: Sequence[CheatTable], command: str) -> str:
+    """A page of tables; ``command`` made it."""
+    lines = ["# What cheap cheats score", "", _PREFACE, "", f"Made by `{command}`; figures with 95 % intervals.", ""]
+    last = ""
+    for one in tables:
+        if one.task != last:
+            lines += [f"## {get_task(one.task).title}", ""]
+            lines += [f"- `{name}`: {summary}" for name, summary in one.summaries().items()] + [""]
+        last = one.task
+        lines += [f"**{one.title}**", "", f"| {' | '.join(one.columns)} |", "| --- " * len(one.columns) + "|"]
+        lines += [f"| {' | '.join(row)} |" for row in one.rows()] + [""]
+    return "\n".join(lines)
+
+
+_PREFACE = (
+    "A task is worth what its cheapest cheat leaves. A cheat works from the prompt's text alone and does not do what "
+    "the task asks: it leaves out most of the text, or answers by a short cut. Beside its score stands its *floor*, "
+    "what needs no reading: the best of a random guess, the answer from no unit at all, and the answer from as many "
+    "units as the cheat keeps, drawn at random. A cheat that keeps nearly all units has found nothing to leave out, "
+    "whatever it scores."
+)

@@ -114,10 +114,15 @@ def panel_names(table: pd.DataFrame) -> list[str]:
 def default_panels(table: pd.DataFrame, per: Per = "task") -> list[str]:
     """The tasks shown where none was chosen: the first known here beside the published ones with the most points.
 
+    Of a task with several variants another is shown only where no other task is left.
+
     Where each panel is a model its curves are tasks: those known here, or the published ones where none is.
     """
     own = set(table.loc[table["task"].isin(set(tasks())), "panel"])
+    task_of = dict(zip(table["panel"], table["task"], strict=True))
     names = panel_names(table)
+    seen = [task_of[name] for name in names]
+    names = sorted(names, key=lambda name: seen.index(task_of[name]) != names.index(name))
     if brought := set(table.loc[_brought(table), "panel"]):  # what somebody brought comes before the samples
         names = sorted(names, key=lambda name: name not in brought)
         if len(brought) < len(names):

@@ -118,8 +118,9 @@ class Xray:
 
     @property
     def best_cheat(self) -> CheatScore | None:
-        """The cheat that scores most; ``None`` where the task names none."""
-        return max(self.cheats, key=lambda one: one.score.mean or 0.0, default=None)
+        """The cheap one that scores most; ``None`` where there is none."""
+        cheap = (one for one in self.cheats if one.is_cheap)
+        return max(cheap, key=lambda one: one.score.mean or 0.0, default=None)
 
     @property
     def quarter(self) -> Retrieval:

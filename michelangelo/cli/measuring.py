@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,6 @@ from michelangelo.cli.options import (
     AsJson,
     Count,
     Seed,
-    TaskName,
     TaskParams,
     TokenizerName,
     TokenLengths,
@@ -30,7 +29,8 @@ from michelangelo.lsq.tokenizers import DEFAULT_TOKENIZER
 if TYPE_CHECKING:
     import pandas as pd
 
-    from michelangelo.analysis import CheatScore, Xray
+    from michelangelo.analysis import Xray
+    from michelangelo.analysis.cheat_scores import CheatTable
 
 _SAID = {
     "relevant": "relevant updates per instance",
@@ -147,7 +147,8 @@ def _figure(row: dict[str, Any], name: str) -> str:
 
 
 def cheats(
-    task: TaskName,
+    task: Annotated[str | None, typer.Argument(metavar="[TASK]", help="A task's name; see michelangelo tasks.")] = None,
+    all_tasks: Annotated[bool, typer.Option("--all", help="Every task, in an easy and a hard form.")] = False,
     tokens: Annotated[str, typer.Option("--tokens", help="Lengths of the instances.")] = "1k,8k,128k",
     instances: Annotated[
         int, typer.Option("--instances", parser=whole_number, metavar="N", help="Fresh instances per length.")
@@ -155,37 +156,46 @@ def cheats(
     seed: Seed = 0,
     settings: TaskParams = None,
     tokenizer: TokenizerName = DEFAULT_TOKENIZER,
+    out: Annotated[Path | None, typer.Option("--out", help="Markdown file to write the tables to.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a task's cheap cheats score, beside what needs no reading."""
-    from michelangelo.analysis import cheats as measure
+    from michelangelo.analysis.cheat_scores import markdown, report
+    from michelangelo.lsq.files import check_target, replacing
     from michelangelo.lsq.lengths import parse_lengths
 
+    if (task is None) != all_tasks:
+        raise UserError("name one task, or give --all" if task is None else f"give either {task} or --all, not both")
+    if all_tasks and settings:
+        raise UserError("--set is for one task; it can't be given with --all")
     at_least("--instances", instances, 1)
-    params, found = read_settings(settings), {}
-    for length in parse_lengths(tokens):
-        given: dict[str, Any] = {"tokens": length, "instances": instances, "seed": seed, "tokenizer": tokenizer}
-        with progress_bar(f"cheats at {format_length(length)}") as show:
-            found[length] = measure(task, params, progress=show, **given)
-    if as_json:
-        rows = [{"tokens": length, **asdict(one)} for length, scores in found.items() for one in scores]
-        print_json({"task": task, "params": params, "seed": seed, "instances": instances, "cheats": rows})
-        return
-    _show_cheats(task, found, f"{instances} instances per length from seed {seed}")
+    if out:
+        check_target(out)
+    found = report(
+        task,
+        read_settings(settings) if settings else None,
+        lengths=parse_lengths(tokens),
+        instances=instances,
+        seed=seed,
+        tokenizer=tokenizer,
+    )
+    tables = list(tracked(found, total=None, label="cheats"))
+    if out:
+        command = f"michelangelo cheats {task or '--all'} --tokens {tokens} --instances {instances} --seed {seed}"
+        with replacing(out) as temporary:
+            temporary.write_text(markdown(tables, command), encoding="utf-8")
+        echo(f"{len(tables)} tables written to {out}")
+    elif as_json:
+        print_json([asdict(one) for one in tables])
+    else:
+        for one in tables:
+            _show_cheats(one)
 
 
-def _show_cheats(task: str, found: Mapping[int, Sequence[CheatScore]], of: str) -> None:
-    from michelangelo.lsq import get_task
-
-    rows = [
-        (one.name, format_length(length), str(one.score), str(one.floor), one.floor_from, f"{one.kept.mean or 0:.0%}")
-        for scores in zip(*found.values(), strict=True)
-        for length, one in zip(found, scores, strict=True)
-    ]
-    columns = ("cheat", "length", "score", "floor", "the floor is", "kept")
-    table(columns, rows, title=f"{get_task(task).title}: cheap cheats, {of}, with 95 % intervals")
-    for one in next(iter(found.values())):
-        echo(f"{one.name}: {one.summary}")
+def _show_cheats(found: CheatTable) -> None:
+    table(found.columns, found.rows(), title=f"{found.title}, with 95 % intervals")
+    for name, summary in found.summaries().items():
+        echo(f"{name}: {summary}")
 
 
 def perplexity(

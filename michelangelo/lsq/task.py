@@ -144,6 +144,7 @@ class Task(ABC, Generic[P]):
         solver: the independent solver.
         chance_note: why our chance rates are what they are, shown wherever they are.
         anatomy: its four parts in words.
+        levels: parameters of an easy and a hard form, for tables that show two.
         paper: its place among the Michelangelo paper's own tasks, which come first everywhere, from 1; 0: not of them.
         look: hue (a name of ``plots.palette.HUES``) and Plotly marker in figures; both follow from the name by default.
         cheats: cheap ways to answer without doing what it asks, whose scores show what it is worth.
@@ -160,6 +161,7 @@ class Task(ABC, Generic[P]):
     chance_note: str = ""
     anatomy: Anatomy = Anatomy()
     cheats: tuple[Cheat, ...] = ()
+    levels: tuple[Mapping[str, Any], ...] = ({},)
     paper: int = 0
     look: tuple[str, str] | None = None
     diagnosed: tuple[str, ...] = ()

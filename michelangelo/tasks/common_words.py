@@ -59,6 +59,7 @@ class CommonWords(counting.CountingTask[CommonWordsParams]):
     )
     Params = CommonWordsParams
     solver = CommonWordsSolver()
+    levels = ({"gap": 12}, {"gap": 4})
     look = ("purple", "hexagon")
     anatomy = Anatomy(
         structure="a count for each word",

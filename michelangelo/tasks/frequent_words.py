@@ -61,6 +61,7 @@ class FrequentWords(counting.CountingTask[FrequentWordsParams]):
     )
     Params = FrequentWordsParams
     solver = FrequentWordsSolver()
+    levels = ({"gap": 6}, {"gap": 2})
     look = ("purple", "star")
     anatomy = Anatomy(
         structure="a count for each word",

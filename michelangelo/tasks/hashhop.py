@@ -25,11 +25,12 @@ from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
 from michelangelo.lsq.score import Score
-from michelangelo.lsq.task import Anatomy, Reading, Scorable
+from michelangelo.lsq.task import Anatomy, Cheat, Reading, Scorable
 from michelangelo.scoring.items import judged_items, set_scores
 from michelangelo.scoring.reading import read
 from michelangelo.scoring.values import Form, Mention, matching
 from michelangelo.tasks import fields
+from michelangelo.tasks.cheats import ANY_TASK
 from michelangelo.tasks.comparison.base import Case, ComparisonTask, Placed, by_depth, spread
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver
 
@@ -171,19 +172,25 @@ class HashSolver(TextSolver):
         wanted = int(self.asked(reading)["hops"]) if "in order" in reading.query else 1
         return ", ".join(stream.choice(values) for _ in range(wanted)) if values else UNKNOWN
 
+    def stuck(self, reading: Reading) -> str:
+        """The last string, or all on the way, of as many look-ups as there can be."""
+        way = self._way(reading, len(reading.units))
+        return ", ".join(value for _, value in (way if "in order" in reading.query else way[-1:])) or UNKNOWN
+
     def evidence(self, reading: Reading) -> list[int]:
         """The pairs on the way."""
         return [i for i, _ in self._way(reading)]
 
-    def _way(self, reading: Reading) -> list[tuple[int, str]]:
+    def _way(self, reading: Reading, hops: int | None = None) -> list[tuple[int, str]]:
         asked = self.asked(reading)
+        most = int(asked["hops"]) if hops is None else hops
         pairs = {}
         for i, m in enumerate(map(self._pair.fullmatch, reading.units)):
             if m:
                 pairs[m["key"]] = (i, m["value"])
         way: list[tuple[int, str]] = []
         at = asked["start"]
-        while len(way) < int(asked["hops"]) and at in pairs:
+        while len(way) < most and at in pairs:
             way.append(pairs[at])
             at = way[-1][1]
         return way
@@ -204,6 +211,11 @@ class HashHop(ComparisonTask[HashHopParams]):
     strategies = ("pair",)
     Params = HashHopParams
     solver = HashSolver()
+    levels = ({"hops": 2}, {"hops": 6})
+    cheats = (
+        Cheat("stuck", "Looks up until there is nothing more.", lambda reading: reading.units, HashSolver().stuck),
+        *ANY_TASK[1:],
+    )
     look = ("purple", "cross")
     anatomy = Anatomy(
         structure="a dictionary from string to string",

@@ -21,10 +21,11 @@ from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.parameters import parameter
 from michelangelo.lsq.randomness import Stream
 from michelangelo.lsq.registry import task
-from michelangelo.lsq.task import Anatomy, Reading
+from michelangelo.lsq.task import Anatomy, Cheat, Reading
 from michelangelo.scoring.stale import or_stale
 from michelangelo.scoring.values import Form, matching
 from michelangelo.tasks import fields
+from michelangelo.tasks.cheats import ANY_TASK
 from michelangelo.tasks.comparison.base import FILLERS, Case, ComparisonTask, Placed, by_depth
 from michelangelo.tasks.comparison.essays import Essays
 from michelangelo.tasks.comparison.solving import UNKNOWN, TextSolver, sentences_of
@@ -195,6 +196,11 @@ class LocationSolver(TextSolver):
         """Any place there is."""
         return stream.choice(PLACES)
 
+    def last_place(self, reading: Reading) -> str:
+        """The last place anybody went to."""
+        places = [m["what"] for _, m in self._actions(reading.units) if m["verb"] == "went to"]
+        return places[-1] if places else UNKNOWN
+
     def evidence(self, reading: Reading) -> list[int]:
         """Sentences about the person or thing asked for, or about anybody who ever picked the thing up."""
         asked = self.asked(reading)
@@ -242,6 +248,11 @@ class LocationTracking(ComparisonTask[LocationTrackingParams]):
     Params = LocationTrackingParams
     solver = LocationSolver()
     form = PLACE
+    levels = ({"facts": 1}, {"facts": 3})
+    cheats = (
+        Cheat("place", "Names the last place of the text.", lambda reading: reading.units, LocationSolver().last_place),
+        *ANY_TASK[1:],
+    )
     anatomy = Anatomy(
         structure="where each person is and who carries what",
         updates="the one to three moves that decide",

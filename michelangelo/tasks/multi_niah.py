@@ -62,6 +62,7 @@ class MultiNiah(ComparisonTask[MultiNiahParams]):
     strategies = needles.STRATEGIES
     Params = MultiNiahParams
     solver = MultiNiahSolver()
+    levels = ({"needles": 4}, {"needles": 16})
     look = ("purple", "triangle-down")
     form = needles.VALUES
     headline = "f1"

@@ -56,6 +56,7 @@ class Niah(ComparisonTask[NiahParams]):
     strategies = needles.STRATEGIES
     Params = NiahParams
     solver = NiahSolver()
+    levels = ({"filler": "distinct"}, {"filler": "matched"})
     look = ("purple", "triangle-up")
     form = needles.VALUE
     anatomy = Anatomy(

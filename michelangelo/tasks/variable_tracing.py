@@ -219,6 +219,7 @@ class VariableTracing(ComparisonTask[VariableTracingParams]):
     Params = VariableTracingParams
     solver = VariableSolver()
     form = NAMES
+    levels = ({"spurious_chains": 0}, {"spurious_chains": 4})
     version = "2"
     look = ("purple", "pentagon")
     anatomy = Anatomy(

@@ -31,6 +31,7 @@ from michelangelo.lsq.tokenizers import Tokenizer
 from michelangelo.scoring.reading import is_complete
 from michelangelo.tasks import fields
 from michelangelo.tasks.idk import chance as chances
+from michelangelo.tasks.idk.cheats import CHEATS
 from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
 from michelangelo.tasks.idk.prompt import INSTRUCTION, STORY_TITLE, draw_examples, example_text, like
@@ -99,6 +100,8 @@ class Idk(Task[IdkParams]):
     version = "2"
     Params = IdkParams
     solver = StorySolver()
+    cheats = CHEATS
+    levels = ({"kind": "absent"}, {"kind": "present"})
     anatomy = Anatomy(
         structure="the facts of an invented story",
         updates="the one sentence that states the fact, or none",

@@ -109,6 +109,7 @@ class LatentList(Task[LatentListParams]):
     Params = LatentListParams
     solver = ListSolver()
     cheats = CHEATS
+    levels = ({"complexity": 1}, {"complexity": 20})
     chance_note = chances.NOTE
     anatomy = Anatomy(
         structure="a Python list",

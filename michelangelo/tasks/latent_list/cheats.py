@@ -6,13 +6,12 @@ import re
 from collections.abc import Iterable, Iterator
 
 from michelangelo.lsq.task import Cheat, Reading
+from michelangelo.tasks.cheats import TAIL
 from michelangelo.tasks.latent_list.solver import starting_list, view_output
 
 _ADDS = (">> a.append(", ">> a.insert(")
 _TAKES = (">> a.pop(", ">> a.remove(")
 _NUMBER = re.compile(r"(-?\d+)\)")
-_TAIL = 10
-"""One in so many lines is at the end."""
 
 
 def _keep_nothing(reading: Reading) -> tuple[str, ...]:
@@ -68,10 +67,6 @@ def _keep_unpaired(reading: Reading) -> tuple[str, ...]:
     return tuple(line for place, line in enumerate(lines) if place not in dropped)
 
 
-def _keep_tail(reading: Reading) -> tuple[str, ...]:
-    return reading.units[-max(1, len(reading.units) // _TAIL) :]
-
-
 CHEATS = (
     Cheat("initial", "Ignores every line: answers from the initial list.", _keep_nothing),
     Cheat(
@@ -91,5 +86,5 @@ CHEATS = (
         "Drops prints, double reverses, and each number that is added and later removed by name; executes the rest.",
         _keep_unpaired,
     ),
-    Cheat("tail", "Executes only the last tenth of the lines.", _keep_tail),
+    TAIL,
 )

@@ -27,6 +27,7 @@ from michelangelo.tasks import fields
 from michelangelo.tasks.mrcr import chance as chances
 from michelangelo.tasks.mrcr.bank import OWN, Bank, find_bank
 from michelangelo.tasks.mrcr.casting import Cast, draw_cast, draw_examples, example_pairs, others
+from michelangelo.tasks.mrcr.cheats import CHEATS
 from michelangelo.tasks.mrcr.conversation import Conversation, Layout
 from michelangelo.tasks.mrcr.diagnosis import diagnose
 from michelangelo.tasks.mrcr.proof import prove
@@ -88,6 +89,8 @@ class Mrcr(Task[MrcrParams]):
     summary = "Give back the n-th poem about penguins from a long conversation full of its like."
     Params = MrcrParams
     solver = ConversationSolver()
+    cheats = CHEATS
+    levels = ({"needles": 2}, {"needles": 8})
     chance_note = chances.NOTE
     anatomy = Anatomy(
         structure="a dictionary: format, topic, pieces in order",
