@@ -5,7 +5,6 @@ import streamlit as st
 
 from michelangelo import analysis, plots
 from michelangelo.analysis import correlation_choice as choice
-from michelangelo.analysis import correlation_tables as tables
 from michelangelo.analysis.names import task_order
 from michelangelo.plots.correlation import coefficient_lines
 from michelangelo.plots.layout import Theme
@@ -76,7 +75,7 @@ def show_pair(rows: pd.DataFrame, pairs: pd.DataFrame, looks: controls.Looks, pa
     )
     show_figure(figure, key="c_points", alt=choice.pair_takeaway(points, pair, lines))
     st.text("\n".join([*lines[1:], *choice.length_lines(row)]))
-    view.ranks(tables.ranks_table(points, *pair))
+    view.ranks(choice.ranks_table(points, *pair))
 
 
 st.title("Task correlations")
@@ -113,10 +112,10 @@ with left:
     )
 listed, lengths, paper, published = st.tabs(["All pairs", "By length", "The paper's values", "Published benchmarks"])
 with listed:
-    table = tables.pairs_table(pairs, looks.method)
+    table = choice.pairs_table(pairs, looks.method)
     view.all_pairs(table, lambda: view.as_page(matrix, table, pairs, looks, told))
 with lengths:
-    view.by_length(tables.lengths_table(by_length(key, looks, pair, rows), looks.method))
+    view.by_length(choice.lengths_table(by_length(key, looks, pair, rows), looks.method))
 with paper:
     view.paper(pairs)
 with published:

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 import michelangelo as mi
 from michelangelo.lsq import get_task
-from michelangelo.tasks.mrcr.diagnosis import diagnose
-from michelangelo.tasks.mrcr.scorer import score_reply, variants
+from michelangelo.tasks.mrcr.scorer import diagnose, score_reply, variants
 
 KEY = "Qx7Lm2Tz9RbK"
 PIECE = "A grey heron waits.\nThe pond forgets it.\nRain."

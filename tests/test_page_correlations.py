@@ -11,7 +11,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from michelangelo.analysis import correlation_choice as choice
-from michelangelo.analysis import correlation_tables as tables
+from michelangelo.analysis import correlation_choice as tables
 from michelangelo.analysis import curves, spearman
 from michelangelo.results import read_bytes, read_file, sample_result_files
 from michelangelo.web.correlations.view import place_of

@@ -15,7 +15,7 @@ from michelangelo.analysis.curve_choice import BOUNDS, Choice, choose, labelled
 from michelangelo.analysis.names import Per
 from michelangelo.analysis.statistic_tables import restricted
 from michelangelo.results import combine, read_bytes, read_file, sample_result_files
-from michelangelo.runs.perplexity_rows import write_perplexity
+from michelangelo.runs.perplexity import write_perplexity
 from michelangelo.web.curves import controls as curve_controls
 from michelangelo.web.curves import data as curve_data
 from michelangelo.web.shared.sources import InUse

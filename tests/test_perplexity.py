@@ -24,7 +24,7 @@ from michelangelo.cli import main
 from michelangelo.errors import DataError, UserError
 from michelangelo.models.likelihood import binned, cross_entropy
 from michelangelo.plots.perplexity import perplexity as draw
-from michelangelo.runs.perplexity_rows import load_perplexity, perplexity_frame, write_perplexity
+from michelangelo.runs.perplexity import load_perplexity, perplexity_frame, write_perplexity
 
 
 def row(seed: int, per_token: float | None, tokens: int = 1024, model: str = "local/x", **more: Any) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from michelangelo.errors import ProviderError
 from michelangelo.lsq import Task
 from michelangelo.models import Completion, Request
 from michelangelo.models.failures import failure
+from michelangelo.runs.limits import Wait, Waits, from_state, to_state
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY, Fault, Policy, fault_of, timeout_s
 from michelangelo.runs.progress import Progress
-from michelangelo.runs.waits import Wait, Waits, from_state, to_state
 from michelangelo.runs.worker import work
 from tests.fake_models import Fake, FakeClock, fake_model, solved
 from tests.toy_task import toy_task

@@ -17,7 +17,7 @@ from michelangelo.lsq.tokenizers import BUNDLED, get_tokenizer
 from michelangelo.runs import worker
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import POLICY
-from michelangelo.scoring.sent import LEAST_SHARE, SentCounter
+from michelangelo.scoring.outcome import LEAST_SHARE, SentCounter
 from tests.wire import anthropic, google, ollama, openai
 from tests.wire.server import Behaviour, ScriptedServer, Seen, Wire
 

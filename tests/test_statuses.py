@@ -10,8 +10,7 @@ import pytest
 from michelangelo.lsq import Instance, Score, Task
 from michelangelo.lsq.generation import generate
 from michelangelo.models import Completion, Request, open_model
-from michelangelo.scoring.outcome import judge, prompt_share, status_without_score
-from michelangelo.scoring.sent import SentCounter
+from michelangelo.scoring.outcome import SentCounter, judge, prompt_share, status_without_score
 from michelangelo.scoring.thinking import split_thinking
 from tests.toy_task import toy_task
 

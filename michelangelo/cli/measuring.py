@@ -213,8 +213,7 @@ def perplexity(
     from michelangelo.analysis.perplexity import perplexity as summarise
     from michelangelo.lsq.files import check_target
     from michelangelo.lsq.lengths import parse_lengths
-    from michelangelo.runs.perplexity import measure_perplexity
-    from michelangelo.runs.perplexity_rows import perplexity_frame, write_perplexity
+    from michelangelo.runs.perplexity import measure_perplexity, perplexity_frame, write_perplexity
 
     names, lengths = listed("--models", models), parse_lengths(tokens)
     at_least("--count", count, 1)

@@ -19,7 +19,7 @@ from michelangelo.models.failures import failure, lost, missing_key, unsupported
 from michelangelo.models.keys import find_key
 from michelangelo.models.model import Completion, Model, Request
 from michelangelo.models.settings import web_address
-from michelangelo.scoring.sent import least_tokens
+from michelangelo.scoring.outcome import least_tokens
 
 S = TypeVar("S")
 C = TypeVar("C")

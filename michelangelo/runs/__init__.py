@@ -9,12 +9,12 @@ import lazy_loader  # type: ignore[import-untyped]
 
 from michelangelo.runs.control import reopen_failed, start, stop
 from michelangelo.runs.estimate import Estimate, EstimateRow, estimate
+from michelangelo.runs.limits import Wait
 from michelangelo.runs.plan import Plan, assign_params
 from michelangelo.runs.preflight import Preflight, Probe, preflight
 from michelangelo.runs.progress import CellProgress, MeanScore, Progress, RunInfo, answered, list_runs, progress
 from michelangelo.runs.rows import Rescored, rescore
 from michelangelo.runs.store import RunFolder, create, runs_root
-from michelangelo.runs.waits import Wait
 
 if TYPE_CHECKING:
     from michelangelo.runs.worker import work

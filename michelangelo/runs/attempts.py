@@ -12,12 +12,11 @@ from michelangelo.errors import MichelangeloError, ProviderError
 from michelangelo.lsq.instance import Instance
 from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model, Request
-from michelangelo.runs.limits import parties
+from michelangelo.runs.limits import Wait, parties
 from michelangelo.runs.policy import Clock, Fault, Policy, fault_of
 from michelangelo.runs.spending import UNBILLED, Spending
 from michelangelo.runs.throttles import Throttles
-from michelangelo.runs.waits import Wait
-from michelangelo.scoring.sent import SentCounter
+from michelangelo.scoring.outcome import SentCounter
 
 UNKNOWN_TOKENIZER = 1.5
 """A tokenizer that nobody knows is taken to make so many times as many tokens as ours, until replies tell."""

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from michelangelo.errors import MichelangeloError
+from michelangelo.runs.limits import Wait, from_state
 from michelangelo.runs.plan import Key, Plan
 from michelangelo.runs.spending import read_spending
 from michelangelo.runs.store import RunFolder, runs_root
 from michelangelo.runs.tally import Tally, TallyCache
-from michelangelo.runs.waits import Wait, from_state
 
 QUEUED_FOR_S = 30.0
 """A started worker that hasn't reported after that long, seconds, counts as interrupted."""

@@ -20,9 +20,8 @@ from michelangelo.models.keys import redact
 from michelangelo.models.model import Completion, Model
 from michelangelo.runs.store import encode_row
 from michelangelo.runs.tally import SCORED
-from michelangelo.scoring.outcome import HIT_LIMIT, SCORER_ERROR, UNVERIFIED, Outcome, asked, judge
+from michelangelo.scoring.outcome import HIT_LIMIT, LEAST_SHARE, SCORER_ERROR, UNVERIFIED, Outcome, asked, judge
 from michelangelo.scoring.reading import AMBIGUOUS
-from michelangelo.scoring.sent import LEAST_SHARE
 from michelangelo.version import __version__
 
 JUDGED = ("ok", "unparsed", "empty", "output_truncated")

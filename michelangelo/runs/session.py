@@ -23,6 +23,7 @@ from michelangelo.runs.builders import Builders, builders_needed
 from michelangelo.runs.cache import CACHED, ReplyCache
 from michelangelo.runs.estimate import SMALLEST_BUDGET, fits_window, output_limit
 from michelangelo.runs.haystacks import Haystacks
+from michelangelo.runs.limits import Waits, to_state
 from michelangelo.runs.plan import Cell, Key, Plan
 from michelangelo.runs.policy import Clock, Policy, timeout_s
 from michelangelo.runs.progress import Progress, summarise, weight
@@ -32,7 +33,6 @@ from michelangelo.runs.store import Rows, RunFolder
 from michelangelo.runs.tally import SCORED, Tally
 from michelangelo.runs.throttles import Throttles
 from michelangelo.runs.until import Watch, claims_of
-from michelangelo.runs.waits import Waits, to_state
 from michelangelo.scoring.outcome import judge
 
 STATE_EVERY_S = 0.5

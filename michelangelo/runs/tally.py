@@ -13,7 +13,7 @@ from typing import Any
 
 from michelangelo.errors import DataError
 from michelangelo.runs.plan import Key
-from michelangelo.scoring.sent import SHORT_CALL
+from michelangelo.scoring.outcome import SHORT_CALL
 
 SCORED = ("ok", "unparsed")
 """Statuses that carry a score."""

@@ -16,10 +16,9 @@ from typing import Any
 from aiolimiter import AsyncLimiter
 
 from michelangelo.models.model import Model
-from michelangelo.runs.limits import limits_for, parties
+from michelangelo.runs.limits import Wait, Waits, limits_for, parties
 from michelangelo.runs.plan import Plan
 from michelangelo.runs.policy import Clock
-from michelangelo.runs.waits import Wait, Waits
 
 WINDOW_S = 10.0
 """An allowance per minute is handed out in windows of that length, seconds: a burst at the start stays small."""

@@ -201,7 +201,7 @@ def sample_result_files() -> list[Path]:
 
 
 def sample_perplexity_files() -> list[Path]:
-    """The sample files of perplexity rows, by name; see ``runs.perplexity_rows``.
+    """The sample files of perplexity rows, by name; see ``runs.perplexity``.
 
     Raises:
         UserError: where the sample results are missing.

@@ -35,7 +35,6 @@ from michelangelo.tasks.idk.cheats import CHEATS
 from michelangelo.tasks.idk.filler import FILLERS, UNITS, StoryFiller
 from michelangelo.tasks.idk.matching import folded, occurrences
 from michelangelo.tasks.idk.prompt import INSTRUCTION, STORY_TITLE, draw_examples, example_text, like
-from michelangelo.tasks.idk.proof import prove
 from michelangelo.tasks.idk.question import (
     IDK,
     KINDS,
@@ -48,7 +47,7 @@ from michelangelo.tasks.idk.question import (
     touches,
 )
 from michelangelo.tasks.idk.scorer import option_form, score_reply
-from michelangelo.tasks.idk.solver import StorySolver
+from michelangelo.tasks.idk.solver import StorySolver, prove
 
 PLACEMENTS = ("start", "any", "scattered")
 

@@ -36,9 +36,8 @@ from michelangelo.tasks.latent_list.program import (
     draw_informative,
     draw_program,
 )
-from michelangelo.tasks.latent_list.proof import prove
 from michelangelo.tasks.latent_list.scorer import score_reply, value_form
-from michelangelo.tasks.latent_list.solver import ListSolver, follow
+from michelangelo.tasks.latent_list.solver import ListSolver, follow, prove
 from michelangelo.tasks.latent_list.woven import WovenLayout
 
 LEVELS = (1, 5, 20)

@@ -29,10 +29,8 @@ from michelangelo.tasks.mrcr.bank import OWN, Bank, find_bank
 from michelangelo.tasks.mrcr.casting import Cast, draw_cast, draw_examples, example_pairs, others
 from michelangelo.tasks.mrcr.cheats import CHEATS
 from michelangelo.tasks.mrcr.conversation import Conversation, Layout
-from michelangelo.tasks.mrcr.diagnosis import diagnose
-from michelangelo.tasks.mrcr.proof import prove
-from michelangelo.tasks.mrcr.scorer import grader_scores, key_of, score_reply
-from michelangelo.tasks.mrcr.solver import ConversationSolver, parse_question
+from michelangelo.tasks.mrcr.scorer import diagnose, grader_scores, key_of, score_reply
+from michelangelo.tasks.mrcr.solver import ConversationSolver, parse_question, prove
 from michelangelo.tasks.mrcr.wording import (
     BEGINNING,
     INSTRUCTION,

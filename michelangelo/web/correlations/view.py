@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
-from michelangelo.analysis import correlation_tables as tables
+from michelangelo.analysis import correlation_choice as tables
 from michelangelo.analysis.correlation import Method
 from michelangelo.analysis.correlation_choice import limits
 from michelangelo.plots import CONFIG
@@ -72,7 +72,7 @@ def as_page(matrix: go.Figure, table: pd.DataFrame, pairs: pd.DataFrame, looks: 
 
     Args:
         matrix: the figure.
-        table: its numbers, as ``correlation_tables.pairs_table`` gives them.
+        table: its numbers, as ``correlation_choice.pairs_table`` gives them.
         pairs: the frame both were made from.
         looks: what is correlated and how.
         provenance: what the results are, plain text.
@@ -88,7 +88,7 @@ _SHORT = (("score →", "%.3f"), ("score ↑", "%.3f"), ("rank →", "%g"), ("ra
 
 
 def ranks(table: pd.DataFrame) -> None:
-    """The chosen pair's points, as ``correlation_tables.ranks_table`` gives them; arrows stand for the axes."""
+    """The chosen pair's points, as ``correlation_choice.ranks_table`` gives them; arrows stand for the axes."""
     columns: dict[str, Any] = {"model": st.column_config.TextColumn(width=140)}
     for name, (short, form) in zip(table.columns[-5:], _SHORT, strict=True):
         columns[name] = st.column_config.NumberColumn(short, format=form, width=56)

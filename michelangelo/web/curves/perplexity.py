@@ -11,7 +11,7 @@ from michelangelo import plots
 from michelangelo.analysis.perplexity import perplexity, perplexity_beside_scores, perplexity_relation
 from michelangelo.errors import MichelangeloError, UserError
 from michelangelo.results.intake.gathering import sample_perplexity_files
-from michelangelo.runs.perplexity_rows import load_perplexity
+from michelangelo.runs.perplexity import load_perplexity
 from michelangelo.web.curves.data import Shown
 from michelangelo.web.shared import sources
 from michelangelo.web.shared.show import show_figure, show_long, tell
