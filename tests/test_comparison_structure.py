@@ -22,7 +22,7 @@ from michelangelo.lsq.instance import Instance
 from michelangelo.lsq.task import Reading
 from michelangelo.models.model import Request
 from michelangelo.models.registry import open_model
-from michelangelo.tasks.comparison.counting import WORDS
+from michelangelo.tasks.comparison.counting import WORDS, word_order
 from michelangelo.tasks.comparison.essays import sentences
 from michelangelo.tasks.comparison.solving import sentences_of
 from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble, names_in_words, pseudo_words
@@ -253,7 +253,14 @@ def test_frequent_words_fall_off_by_alpha() -> None:
 def test_pseudo_words_differ_and_have_their_form() -> None:
     words = pseudo_words(range(PSEUDO_WORDS))
     assert len(set(words)) == PSEUDO_WORDS
-    assert all(WORDS.whole.fullmatch(word) for word in words[::97])
+    unread = [word for word in words if [m.value for m in WORDS.find(word)] != [word]]
+    assert 0 < len(unread) < 100
+
+    def drawn(order: Callable[[Stream], Scramble]) -> set[str]:
+        return {word for key in range(2000) for word in pseudo_words(order(Stream(key)).many(range(20)))}
+
+    assert drawn(lambda stream: Scramble(PSEUDO_WORDS, stream)).intersection(unread)
+    assert drawn(lambda stream: word_order(20, stream)).isdisjoint(unread)
 
 
 @given(st.integers(2, 500), st.integers())

@@ -57,13 +57,15 @@ def matrix(at: AppTest) -> dict[str, Any]:
 
 def test_the_samples_show_a_matrix_a_pair_and_their_limits() -> None:
     at = page("task_correlations")
-    assert list(matrix(at)["layout"]["yaxis"]["ticktext"])[:2] == ["MRCR · 2 needles", "MRCR · 4 needles"]
+    assert list(matrix(at)["layout"]["yaxis"]["ticktext"])[:3] == [
+        "Latent List · woven", "MRCR · 2 needles", "MRCR · 4 needles"
+    ]  # fmt: skip
     assert len(figures(at)) == 2
     told = "\n".join(texts(at))
     assert "over 5 to 7 models" in told
     assert "with 5 only |ρ| ≥ 1.000" in told
     assert all(chart.proto.alt for chart in at.get("plotly_chart"))
-    assert "sample: readers" in json.dumps(matrix(at)["layout"]["annotations"])
+    assert "sample: readers" in json.dumps(matrix(at)["layout"]["annotations"]).replace("<br>", " ")
     paper = next(d.value for d in at.dataframe if "paper, ρ" in d.value.columns)
     assert sorted(paper["paper, ρ"]) == [-0.25, 0.043, 0.64]
     assert set(paper["paper, n"]) == {10}

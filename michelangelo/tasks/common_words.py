@@ -23,7 +23,6 @@ from michelangelo.lsq.task import Anatomy
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import counting
 from michelangelo.tasks.comparison.base import Case, spread
-from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble
 
 _EXAMPLE_COUNTS = (3, 3, 1, 1, 1)
 _EXAMPLE_WORDS = 2
@@ -71,7 +70,7 @@ class CommonWords(counting.CountingTask[CommonWordsParams]):
     def case(self, params: CommonWordsParams, stream: Stream) -> Case:
         """See ``ComparisonTask.case``."""
         counting.check_gap(params.frequency, params.gap)
-        order = Scramble(PSEUDO_WORDS, stream)
+        order = counting.word_order(params.words, stream)
         words, lines = counting.draw_list([params.frequency] * params.words, order, "\n", stream)
         depths = draw_depths(len(lines), params.depth, stream)
         return Case(
@@ -89,7 +88,7 @@ class CommonWords(counting.CountingTask[CommonWordsParams]):
 
     def example(self, params: CommonWordsParams, stream: Stream) -> tuple[str, str, str]:
         """See ``ComparisonTask.example``."""
-        words, lines = counting.draw_list(_EXAMPLE_COUNTS, Scramble(PSEUDO_WORDS, stream), "\n", stream)
+        words, lines = counting.draw_list(_EXAMPLE_COUNTS, counting.word_order(_EXAMPLE_WORDS, stream), "\n", stream)
         return "".join(lines), _question(_EXAMPLE_WORDS), ", ".join(sorted(words[:_EXAMPLE_WORDS]))
 
     def variant(self, params: Mapping[str, Any]) -> str:

@@ -24,7 +24,6 @@ from michelangelo.lsq.task import Anatomy
 from michelangelo.tasks import fields
 from michelangelo.tasks.comparison import counting
 from michelangelo.tasks.comparison.base import Case, spread
-from michelangelo.tasks.comparison.words import PSEUDO_WORDS, Scramble
 
 _EXAMPLE_COUNTS = (5, 3, 1, 1, 1)
 _EXAMPLE_WORDS = 2
@@ -73,7 +72,7 @@ class FrequentWords(counting.CountingTask[FrequentWordsParams]):
     def case(self, params: FrequentWordsParams, stream: Stream) -> Case:
         """See ``ComparisonTask.case``."""
         counting.check_gap(params.frequency, params.gap)
-        order = Scramble(PSEUDO_WORDS, stream)
+        order = counting.word_order(params.words, stream)
         counts = [round(params.frequency * (params.words / k) ** params.alpha) for k in range(1, params.words + 1)]
         words, texts = counting.draw_list(counts, order, " ", stream)
         depths = draw_depths(len(texts), params.depth, stream)
@@ -99,7 +98,7 @@ class FrequentWords(counting.CountingTask[FrequentWordsParams]):
 
     def example(self, params: FrequentWordsParams, stream: Stream) -> tuple[str, str, str]:
         """See ``ComparisonTask.example``."""
-        words, texts = counting.draw_list(_EXAMPLE_COUNTS, Scramble(PSEUDO_WORDS, stream), " ", stream)
+        words, texts = counting.draw_list(_EXAMPLE_COUNTS, counting.word_order(_EXAMPLE_WORDS, stream), " ", stream)
         return "".join(texts) + "\n", _question(_EXAMPLE_WORDS), ", ".join(words[:_EXAMPLE_WORDS])
 
     def variant(self, params: Mapping[str, Any]) -> str:

@@ -239,6 +239,20 @@ def prove_counts(solver: CountingSolver, instance: Instance) -> list[str]:
     return problems
 
 
+def word_order(count: int, stream: Stream) -> Scramble:
+    """An order of the pseudo-words, whose first are no words of a language: a reply that uses one lists no answer.
+
+    Args:
+        count: how many of the first.
+        stream: decides the order.
+    """
+    while True:
+        order = Scramble(PSEUDO_WORDS, stream)
+        words = pseudo_words(order.many(range(count)))
+        if _PLAIN_WORDS.isdisjoint(words) and plain_words().isdisjoint(words):
+            return order
+
+
 def draw_list(counts: Sequence[int], order: Scramble, space: str, stream: Stream) -> tuple[list[str], list[str]]:
     """The first words of an order, and every occurrence of them in random order.
 
